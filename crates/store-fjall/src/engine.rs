@@ -1,0 +1,267 @@
+//! The four verbs.
+
+use std::collections::HashMap;
+use std::ops::Bound as End;
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+
+use bytes::Bytes;
+use fjall::{Database, Keyspace, Readable};
+use store::{
+    Bound, Commit, CommitError, Committed, Engine, Found, Order, Page, PutError, RangeRequest,
+    Read, ReadError, Row, RowKey, TableDef, Task, Version, Writes, limits,
+};
+use tokio::sync::oneshot;
+
+use crate::error::engine_error;
+use crate::layout;
+use crate::lock::DirectoryLock;
+use crate::metrics::Metrics;
+use crate::writer::{Current, Request, Writer, check_commit, gone};
+use crate::{Options, bulk};
+
+/// The embedded engine. Dropping it closes the store; call
+/// [`Maintenance::close`](store::Maintenance::close) before, and it opens faster.
+#[derive(Debug)]
+pub struct FjallEngine {
+    // Order matters: the writer ends before the database closes.
+    writer: Writer,
+    shared: Arc<Shared>,
+}
+
+/// What readers, the writer and bulk runs share.
+pub(crate) struct Shared {
+    pub(crate) database: Database,
+    pub(crate) tables: RwLock<HashMap<&'static str, Keyspace>>,
+    pub(crate) marker: Keyspace,
+    pub(crate) meta: Keyspace,
+    pub(crate) metrics: Metrics,
+    pub(crate) options: Options,
+    // Last, so that the directory is let go only when the database is closed.
+    pub(crate) _lock: DirectoryLock,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    pub(crate) fn table(&self, table: &TableDef) -> Option<Keyspace> {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        tables.get(table.name()).cloned()
+    }
+
+    pub(crate) fn tables_mut(&self) -> RwLockWriteGuard<'_, HashMap<&'static str, Keyspace>> {
+        self.tables.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl FjallEngine {
+    pub(crate) fn assemble(shared: Arc<Shared>, writer: Writer) -> Self {
+        Self { writer, shared }
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    pub(crate) fn writer(&self) -> &Writer {
+        &self.writer
+    }
+
+    fn get_now(&self, table: &'static TableDef, keys: &[RowKey]) -> Result<Vec<Found>, ReadError> {
+        let no_table = ReadError::NoTable { table: table.name() };
+        let keyspace = self.shared.table(table).ok_or(no_table)?;
+        let failed = |error: fjall::Error| engine_error("reading", &error);
+        if table.writes() == Writes::Once {
+            let find = |key: &RowKey| {
+                let value = keyspace.get(key.joined()).map_err(failed)?.map(Bytes::from);
+                Ok(Found { version: Version::NEVER, value })
+            };
+            return keys.iter().map(find).collect();
+        }
+        let snapshot = self.shared.database.snapshot();
+        let find = |key: &RowKey| {
+            let row = layout::guarded_row(key.partition(), key.sort());
+            let value = snapshot.get(&keyspace, row).map_err(failed)?.map(Bytes::from);
+            let version = snapshot.get(&keyspace, layout::version_key(key.partition()));
+            let version = version.map_err(failed)?.and_then(|bytes| layout::decode_version(&bytes));
+            Ok(Found { version: version.unwrap_or_default(), value })
+        };
+        keys.iter().map(find).collect()
+    }
+
+    fn range_now(&self, request: &RangeRequest) -> Result<Page, ReadError> {
+        let table = request.table;
+        let no_table = ReadError::NoTable { table: table.name() };
+        let keyspace = self.shared.table(table).ok_or(no_table)?;
+        let failed = |error: fjall::Error| engine_error("reading", &error);
+        let prefix = layout::row_prefix(table, request.partition.as_bytes());
+        let ends = ends(&prefix, &request.from, &request.to);
+        if is_empty(&ends) {
+            let version = self.version(&keyspace, request).map_err(failed)?;
+            return Ok(Page { version, ..Page::default() });
+        }
+        if table.writes() == Writes::Once {
+            let rows = keyspace.range::<Vec<u8>, _>(ends);
+            return Ok(collect(rows, request, prefix.len(), Version::NEVER).map_err(failed)?);
+        }
+        let snapshot = self.shared.database.snapshot();
+        let version = snapshot.get(&keyspace, layout::version_key(request.partition.as_bytes()));
+        let version = version.map_err(failed)?.and_then(|bytes| layout::decode_version(&bytes));
+        let rows = snapshot.range::<Vec<u8>, _>(&keyspace, ends);
+        let page = collect(rows, request, prefix.len(), version.unwrap_or_default());
+        Ok(page.map_err(failed)?)
+    }
+
+    fn version(&self, keyspace: &Keyspace, request: &RangeRequest) -> fjall::Result<Version> {
+        if request.table.writes() == Writes::Once {
+            return Ok(Version::NEVER);
+        }
+        let found = keyspace.get(layout::version_key(request.partition.as_bytes()))?;
+        Ok(found.and_then(|bytes| layout::decode_version(&bytes)).unwrap_or_default())
+    }
+
+    /// Refuses rows whose key already has another value.
+    fn check_once(&self, rows: &[Row]) -> Result<(), PutError> {
+        for row in rows {
+            let Some(value) = &row.value else { continue };
+            let table = row.table.name();
+            let keyspace = self.shared.table(row.table).ok_or(PutError::NoTable { table })?;
+            let stored = keyspace.get(row.key.joined());
+            let stored = stored.map_err(|error| engine_error("reading before a put", &error))?;
+            if stored.is_some_and(|stored| *stored != **value) {
+                return Err(PutError::Differs { table, key: format!("{:?}", row.key) });
+            }
+        }
+        Ok(())
+    }
+
+    async fn put_rows(&self, rows: Vec<Row>) -> Result<(), PutError> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        if self.shared.options.check_once {
+            self.check_once(&rows)?;
+        }
+        if rows.len() >= self.shared.options.bulk_rows {
+            let shared = self.shared.clone();
+            let run = tokio::task::spawn_blocking(move || bulk::put(&shared, rows));
+            return run.await.map_err(|_| PutError::from(gone()))?;
+        }
+        let (done, answer) = oneshot::channel();
+        self.writer.send(Request::Put { rows, done }).await?;
+        answer.await.map_err(|_| PutError::from(gone()))?
+    }
+
+    async fn commit_changes(&self, commit: Commit) -> Result<Committed, CommitError> {
+        let table = commit.table.name();
+        let keyspace = self.shared.table(commit.table).ok_or(CommitError::NoTable { table })?;
+        // Looking first keeps hopeless commits out of the queue and warms the cache for the others;
+        // the writer looks again.
+        let looked = check_commit(&keyspace, &commit, None);
+        let metrics = &self.shared.metrics;
+        match looked {
+            Ok(Current::Repeated(committed)) => {
+                Metrics::add(&metrics.repeated, 1);
+                return Ok(committed);
+            }
+            Err(error) => {
+                Metrics::add(&metrics.conflicts, 1);
+                return Err(error);
+            }
+            Ok(Current::Expected) => {}
+        }
+        let (done, answer) = oneshot::channel();
+        self.writer.send(Request::Commit { commit, done }).await?;
+        let answer = answer.await.map_err(|_| CommitError::Unknown(gone()))?;
+        if matches!(answer, Err(CommitError::Conflict { .. })) {
+            Metrics::add(&metrics.conflicts, 1);
+        }
+        answer
+    }
+}
+
+impl Engine for FjallEngine {
+    fn get<'a>(
+        &'a self,
+        table: &'static TableDef,
+        keys: &'a [RowKey],
+        _read: Read,
+    ) -> Task<'a, Result<Vec<Found>, ReadError>> {
+        Box::pin(async move { self.get_now(table, keys) })
+    }
+
+    fn range<'a>(&'a self, request: &'a RangeRequest) -> Task<'a, Result<Page, ReadError>> {
+        Box::pin(async move { self.range_now(request) })
+    }
+
+    fn put(&self, rows: Vec<Row>) -> Task<'_, Result<(), PutError>> {
+        Box::pin(self.put_rows(rows))
+    }
+
+    fn commit(&self, commit: Commit) -> Task<'_, Result<Committed, CommitError>> {
+        Box::pin(self.commit_changes(commit))
+    }
+}
+
+type Ends = (End<Vec<u8>>, End<Vec<u8>>);
+
+/// The keys between which the asked rows of a partition lie.
+fn ends(prefix: &[u8], from: &Bound, to: &Bound) -> Ends {
+    let key = |sort: &Bytes| [prefix, sort].concat();
+    let low = match from {
+        Bound::Included(sort) => End::Included(key(sort)),
+        Bound::Excluded(sort) => End::Excluded(key(sort)),
+        Bound::Unbounded => End::Included(prefix.to_vec()),
+    };
+    let high = match to {
+        Bound::Included(sort) => End::Included(key(sort)),
+        Bound::Excluded(sort) => End::Excluded(key(sort)),
+        Bound::Unbounded => {
+            layout::after_prefix(prefix.to_vec()).map_or(End::Unbounded, End::Excluded)
+        }
+    };
+    (low, high)
+}
+
+/// Whether no key can lie between the ends; fjall panics on such a range.
+fn is_empty(ends: &Ends) -> bool {
+    match ends {
+        (End::Included(low), End::Included(high)) => low > high,
+        (End::Included(low) | End::Excluded(low), End::Included(high) | End::Excluded(high)) => {
+            low >= high
+        }
+        _ => false,
+    }
+}
+
+fn collect(
+    mut rows: fjall::Iter,
+    request: &RangeRequest,
+    prefix: usize,
+    version: Version,
+) -> fjall::Result<Page> {
+    let mut page = Page { version, ..Page::default() };
+    let mut bytes = 0;
+    loop {
+        let next = match request.order {
+            Order::Ascending => rows.next(),
+            Order::Descending => rows.next_back(),
+        };
+        let Some(guard) = next else { return Ok(page) };
+        if page.rows.len() == request.limit {
+            page.more = true;
+            return Ok(page);
+        }
+        let (key, value) = guard.into_inner()?;
+        let (key, value) = (Bytes::from(key), Bytes::from(value));
+        bytes += key.len() - prefix + value.len();
+        if bytes > limits::PAGE_BYTES && !page.rows.is_empty() {
+            page.more = true;
+            return Ok(page);
+        }
+        page.rows.push((key.slice(prefix..), value));
+    }
+}

@@ -1,0 +1,54 @@
+//! Where the checkout is, and how cargo is called in it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context as _;
+use parts::Cache;
+
+/// The checkout this task runs in.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    root: PathBuf,
+    target: PathBuf,
+}
+
+impl Workspace {
+    /// The workspace that cargo runs this task from.
+    ///
+    /// Asked of the environment and not fixed at build time: in CI the target directory outlives
+    /// the clone, and with it a binary that was built in another place.
+    pub(crate) fn find() -> anyhow::Result<Self> {
+        let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
+            .context("start this as `cargo xtask`, which says where the workspace is")?;
+        let root = Path::new(&manifest).parent().context("xtask lies in the workspace")?;
+        Ok(Self { root: root.to_owned(), target: target_dir(root)? })
+    }
+
+    /// The directory of the workspace's `Cargo.toml`.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where cargo builds.
+    pub(crate) fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// A call of the cargo that runs this task, in the workspace and its target directory.
+    pub(crate) fn cargo(&self, arguments: &[&str]) -> Command {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(cargo);
+        command.args(arguments).current_dir(&self.root).env("CARGO_TARGET_DIR", &self.target);
+        command
+    }
+}
+
+/// The directory of the environment; else, in CI, one outside the checkout, because a fresh clone
+/// would compile every dependency again; else the usual one.
+fn target_dir(root: &Path) -> anyhow::Result<PathBuf> {
+    if let Some(dir) = std::env::var_os("CARGO_TARGET_DIR").filter(|dir| !dir.is_empty()) {
+        return std::path::absolute(dir).context("CARGO_TARGET_DIR");
+    }
+    if parts::in_ci() { Ok(Cache::open()?.target_dir()) } else { Ok(root.join("target")) }
+}
