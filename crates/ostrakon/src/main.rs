@@ -1,3 +1,34 @@
-//! To be written.
+//! The one binary: command line, configuration, the running server and its pages.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | `cli` | one file per command: arguments, help, what it prints |
+//! | `config` | the configuration file, and what is wrong with it, by line |
+//! | `opening` | the only place that names an engine |
+//! | `admin` | the commands themselves, in this process or through a running server's socket |
+//! | `server` | everything that runs while a server runs, and how it ends |
+//! | `system` | the tables of the platform itself: starts, samples, settings |
+//! | `web` | the page frame and the status page |
+//!
+//! A command never does its work itself: it builds a request, and [`admin::execute`] answers it, in
+//! the server that holds the store or here. So both ways behave alike.
 
-fn main() {}
+mod admin;
+mod catalogue;
+mod cli;
+mod config;
+mod failure;
+mod format;
+mod log;
+mod metrics;
+mod opening;
+mod server;
+mod shard_report;
+mod system;
+mod web;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::run(std::env::args_os())
+}

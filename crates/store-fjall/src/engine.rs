@@ -1,11 +1,11 @@
 //! The four verbs.
 
-use std::collections::HashMap;
 use std::ops::Bound as End;
-use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use fjall::{Database, Keyspace, Readable};
+use rustc_hash::FxHashMap;
 use store::{
     Bound, Commit, CommitError, Committed, Engine, Found, Order, Page, PutError, RangeRequest,
     Read, ReadError, Row, RowKey, TableDef, Task, Version, Writes, limits,
@@ -19,6 +19,11 @@ use crate::metrics::Metrics;
 use crate::writer::{Current, Request, Writer, check_commit, gone};
 use crate::{Options, bulk};
 
+/// Rows a page makes room for at once.
+const EXPECTED_ROWS: usize = 256;
+/// Bytes a page makes room for in each sort key.
+const EXPECTED_SORT: usize = 16;
+
 /// The embedded engine. Dropping it closes the store; call
 /// [`Maintenance::close`](store::Maintenance::close) before, and it opens faster.
 #[derive(Debug)]
@@ -31,7 +36,7 @@ pub struct FjallEngine {
 /// What readers, the writer and bulk runs share.
 pub(crate) struct Shared {
     pub(crate) database: Database,
-    pub(crate) tables: RwLock<HashMap<&'static str, Keyspace>>,
+    pub(crate) tables: RwLock<FxHashMap<&'static str, Keyspace>>,
     pub(crate) marker: Keyspace,
     pub(crate) meta: Keyspace,
     pub(crate) metrics: Metrics,
@@ -48,11 +53,15 @@ impl std::fmt::Debug for Shared {
 
 impl Shared {
     pub(crate) fn table(&self, table: &TableDef) -> Option<Keyspace> {
-        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
-        tables.get(table.name()).cloned()
+        self.tables().get(table.name()).cloned()
     }
 
-    pub(crate) fn tables_mut(&self) -> RwLockWriteGuard<'_, HashMap<&'static str, Keyspace>> {
+    /// The open tables. Held only for the microseconds of one read.
+    pub(crate) fn tables(&self) -> RwLockReadGuard<'_, FxHashMap<&'static str, Keyspace>> {
+        self.tables.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn tables_mut(&self) -> RwLockWriteGuard<'_, FxHashMap<&'static str, Keyspace>> {
         self.tables.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -72,35 +81,39 @@ impl FjallEngine {
 
     fn get_now(&self, table: &'static TableDef, keys: &[RowKey]) -> Result<Vec<Found>, ReadError> {
         let no_table = ReadError::NoTable { table: table.name() };
-        let keyspace = self.shared.table(table).ok_or(no_table)?;
+        let tables = self.shared.tables();
+        let keyspace = tables.get(table.name()).ok_or(no_table)?;
         let failed = |error: fjall::Error| engine_error("reading", &error);
+        // Filled by hand: collecting results cannot tell their number and would grow in steps.
+        let mut answers = Vec::with_capacity(keys.len());
         if table.writes() == Writes::Once {
-            let find = |key: &RowKey| {
+            for key in keys {
                 let value = keyspace.get(key.joined()).map_err(failed)?.map(Bytes::from);
-                Ok(Found { version: Version::NEVER, value })
-            };
-            return keys.iter().map(find).collect();
+                answers.push(Found { version: Version::NEVER, value });
+            }
+            return Ok(answers);
         }
         let snapshot = self.shared.database.snapshot();
-        let find = |key: &RowKey| {
+        for key in keys {
             let row = layout::guarded_row(key.partition(), key.sort());
-            let value = snapshot.get(&keyspace, row).map_err(failed)?.map(Bytes::from);
-            let version = snapshot.get(&keyspace, layout::version_key(key.partition()));
+            let value = snapshot.get(keyspace, row).map_err(failed)?.map(Bytes::from);
+            let version = snapshot.get(keyspace, layout::version_key(key.partition()));
             let version = version.map_err(failed)?.and_then(|bytes| layout::decode_version(&bytes));
-            Ok(Found { version: version.unwrap_or_default(), value })
-        };
-        keys.iter().map(find).collect()
+            answers.push(Found { version: version.unwrap_or_default(), value });
+        }
+        Ok(answers)
     }
 
     fn range_now(&self, request: &RangeRequest) -> Result<Page, ReadError> {
         let table = request.table;
         let no_table = ReadError::NoTable { table: table.name() };
-        let keyspace = self.shared.table(table).ok_or(no_table)?;
+        let tables = self.shared.tables();
+        let keyspace = tables.get(table.name()).ok_or(no_table)?;
         let failed = |error: fjall::Error| engine_error("reading", &error);
         let prefix = layout::row_prefix(table, request.partition.as_bytes());
         let ends = ends(&prefix, &request.from, &request.to);
         if is_empty(&ends) {
-            let version = self.version(&keyspace, request).map_err(failed)?;
+            let version = self.version(keyspace, request).map_err(failed)?;
             return Ok(Page { version, ..Page::default() });
         }
         if table.writes() == Writes::Once {
@@ -108,9 +121,9 @@ impl FjallEngine {
             return Ok(collect(rows, request, prefix.len(), Version::NEVER).map_err(failed)?);
         }
         let snapshot = self.shared.database.snapshot();
-        let version = snapshot.get(&keyspace, layout::version_key(request.partition.as_bytes()));
+        let version = snapshot.get(keyspace, layout::version_key(request.partition.as_bytes()));
         let version = version.map_err(failed)?.and_then(|bytes| layout::decode_version(&bytes));
-        let rows = snapshot.range::<Vec<u8>, _>(&keyspace, ends);
+        let rows = snapshot.range::<Vec<u8>, _>(keyspace, ends);
         let page = collect(rows, request, prefix.len(), version.unwrap_or_default());
         Ok(page.map_err(failed)?)
     }
@@ -243,7 +256,11 @@ fn collect(
     prefix: usize,
     version: Version,
 ) -> fjall::Result<Page> {
-    let mut page = Page { version, ..Page::default() };
+    // A page is usually full or nearly so, but a caller may ask for far more than there is.
+    let rows_expected = request.limit.min(EXPECTED_ROWS);
+    let mut page = Page { version, rows: Vec::with_capacity(rows_expected), more: false };
+    // Sort keys are gathered in one buffer: as slices of it they cost no allocation each.
+    let mut sorts = BytesMut::with_capacity(rows_expected * EXPECTED_SORT);
     let mut bytes = 0;
     loop {
         let next = match request.order {
@@ -256,12 +273,13 @@ fn collect(
             return Ok(page);
         }
         let (key, value) = guard.into_inner()?;
-        let (key, value) = (Bytes::from(key), Bytes::from(value));
-        bytes += key.len() - prefix + value.len();
+        sorts.extend_from_slice(key.get(prefix..).unwrap_or_default());
+        let (sort, value) = (sorts.split().freeze(), Bytes::from(value));
+        bytes += sort.len() + value.len();
         if bytes > limits::PAGE_BYTES && !page.rows.is_empty() {
             page.more = true;
             return Ok(page);
         }
-        page.rows.push((key.slice(prefix..), value));
+        page.rows.push((sort, value));
     }
 }

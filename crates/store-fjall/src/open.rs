@@ -1,6 +1,5 @@
 //! Opening a directory: lock, judge the journals, let fjall recover, check what it recovered.
 
-use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -50,7 +49,7 @@ impl FjallEngine {
 
         let shared = Arc::new(Shared {
             database,
-            tables: RwLock::new(HashMap::new()),
+            tables: RwLock::default(),
             marker,
             meta,
             metrics: Metrics::default(),

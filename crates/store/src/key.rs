@@ -20,6 +20,10 @@ pub trait KeyPart: Sized {
     /// Appends the part's bytes.
     fn encode(&self, out: &mut Vec<u8>);
 
+    /// How many bytes that will be. A buffer of just that size becomes a key without another
+    /// allocation, so fixed parts are exact.
+    fn size(&self) -> usize;
+
     /// Reads the part back.
     ///
     /// # Errors
@@ -78,6 +82,9 @@ macro_rules! unsigned {
             fn encode(&self, out: &mut Vec<u8>) {
                 out.extend_from_slice(&self.to_be_bytes());
             }
+            fn size(&self) -> usize {
+                size_of::<Self>()
+            }
             fn decode(reader: &mut KeyReader<'_>) -> Result<Self, DecodeError> {
                 Ok(Self::from_be_bytes(reader.array()?))
             }
@@ -90,6 +97,9 @@ impl KeyPart for i64 {
     fn encode(&self, out: &mut Vec<u8>) {
         (self.cast_unsigned() ^ (1 << 63)).encode(out);
     }
+    fn size(&self) -> usize {
+        size_of::<Self>()
+    }
     fn decode(reader: &mut KeyReader<'_>) -> Result<Self, DecodeError> {
         Ok((u64::decode(reader)? ^ (1 << 63)).cast_signed())
     }
@@ -98,6 +108,9 @@ impl KeyPart for i64 {
 impl<const N: usize> KeyPart for [u8; N] {
     fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self);
+    }
+    fn size(&self) -> usize {
+        N
     }
     fn decode(reader: &mut KeyReader<'_>) -> Result<Self, DecodeError> {
         reader.array()
@@ -113,6 +126,9 @@ impl KeyPart for Vec<u8> {
             }
         }
         out.extend_from_slice(&[0, 0]);
+    }
+    fn size(&self) -> usize {
+        self.len() + 2
     }
     fn decode(reader: &mut KeyReader<'_>) -> Result<Self, DecodeError> {
         let mut bytes = Self::new();
@@ -134,6 +150,9 @@ impl KeyPart for String {
         // Text rarely holds a zero byte, but it may.
         self.as_bytes().to_vec().encode(out);
     }
+    fn size(&self) -> usize {
+        self.len() + 2
+    }
     fn decode(reader: &mut KeyReader<'_>) -> Result<Self, DecodeError> {
         Self::from_utf8(Vec::decode(reader)?).map_err(|_| DecodeError::key("text is not UTF-8"))
     }
@@ -146,6 +165,9 @@ impl<K: KeyPart> KeyPart for Reverse<K> {
         for byte in out.iter_mut().skip(start) {
             *byte = !*byte;
         }
+    }
+    fn size(&self) -> usize {
+        self.0.size()
     }
     fn decode(reader: &mut KeyReader<'_>) -> Result<Self, DecodeError> {
         reader.flipped = !reader.flipped;
@@ -161,6 +183,9 @@ macro_rules! tuple {
             #[allow(unused_variables)]
             fn encode(&self, out: &mut Vec<u8>) {
                 $(self.$index.encode(out);)*
+            }
+            fn size(&self) -> usize {
+                0 $(+ self.$index.size())*
             }
             #[allow(unused_variables, clippy::unused_unit)]
             fn decode(reader: &mut KeyReader<'_>) -> Result<Self, DecodeError> {
@@ -182,6 +207,9 @@ pub trait Partition {
     /// # Errors
     /// When the placement asks for another route.
     fn locate(&self, placement: Placement, out: &mut Vec<u8>) -> Result<(), RouteError>;
+
+    /// About how many bytes that will be; exact for hashed tables of fixed keys.
+    fn size(&self) -> usize;
 }
 
 impl<K: KeyPart> Partition for K {
@@ -193,6 +221,9 @@ impl<K: KeyPart> Partition for K {
         }
         placement.locate(&encoded(self), Route::Key, out)
     }
+    fn size(&self) -> usize {
+        KeyPart::size(self)
+    }
 }
 
 /// A key of a [`Placement::Bucketed`] table: whose list, and where in it.
@@ -202,6 +233,9 @@ pub struct Sequenced<K>(pub K, pub u64);
 impl<K: KeyPart> Partition for Sequenced<K> {
     fn locate(&self, placement: Placement, out: &mut Vec<u8>) -> Result<(), RouteError> {
         placement.locate(&encoded(&self.0), Route::Sequence(self.1), out)
+    }
+    fn size(&self) -> usize {
+        self.0.size() + 8
     }
 }
 
@@ -213,6 +247,9 @@ impl<K: KeyPart> Partition for Monthly<K> {
     fn locate(&self, placement: Placement, out: &mut Vec<u8>) -> Result<(), RouteError> {
         placement.locate(&encoded(&self.0), Route::Month(self.1), out)
     }
+    fn size(&self) -> usize {
+        self.0.size() + 4
+    }
 }
 
 /// A key of a [`Placement::Logical`] table: what is counted, and by which entry.
@@ -223,10 +260,13 @@ impl<K: KeyPart, E: KeyPart> Partition for Counted<K, E> {
     fn locate(&self, placement: Placement, out: &mut Vec<u8>) -> Result<(), RouteError> {
         placement.locate(&encoded(&self.0), Route::Entry(&encoded(&self.1)), out)
     }
+    fn size(&self) -> usize {
+        self.0.size() + 2
+    }
 }
 
 fn encoded<K: KeyPart>(key: &K) -> Vec<u8> {
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(key.size());
     key.encode(&mut bytes);
     bytes
 }

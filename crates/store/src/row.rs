@@ -51,7 +51,7 @@ impl RowKey {
         partition: &[u8],
         sort: &[u8],
     ) -> Result<Self, BoundError> {
-        let mut builder = RowKeyBuilder::start();
+        let mut builder = RowKeyBuilder::start(partition.len() + sort.len());
         builder.buffer.extend_from_slice(partition);
         builder.end_partition(table)?;
         builder.buffer.extend_from_slice(sort);
@@ -101,9 +101,9 @@ pub(crate) struct RowKeyBuilder {
 }
 
 impl RowKeyBuilder {
-    pub(crate) fn start() -> Self {
-        // Most keys are a 32-byte hash and a few numbers.
-        let mut buffer = Vec::with_capacity(56);
+    /// A builder of a key whose parts have `size` bytes.
+    pub(crate) fn start(size: usize) -> Self {
+        let mut buffer = Vec::with_capacity(1 + size);
         buffer.push(0);
         Self { buffer, partition_len: 0 }
     }

@@ -164,11 +164,10 @@ impl Store {
             Some((sort, _)) if page.more => Some(Cursor::after(&range, sort)),
             _ => None,
         };
-        let rows = page
-            .rows
-            .iter()
-            .map(|(sort, value)| Ok((KeyReader::whole(sort)?, V::from_bytes(value)?)))
-            .collect::<Result<_, ReadError>>()?;
+        let mut rows = Vec::with_capacity(page.rows.len());
+        for (sort, value) in page.rows {
+            rows.push((KeyReader::whole(&sort)?, V::from_bytes(&value)?));
+        }
         Ok(Listing { version: page.version, rows, next })
     }
 

@@ -195,7 +195,7 @@ impl<P: Partition, S: KeyPart, V: Value> Table<P, S, V> {
     /// # Errors
     /// When a part is beyond its limit, or the partition's route does not fit the placement.
     pub fn key(&'static self, partition: &P, sort: &S) -> Result<RowKey, BoundError> {
-        let mut builder = RowKeyBuilder::start();
+        let mut builder = RowKeyBuilder::start(partition.size() + sort.size());
         self.locate(partition, &mut builder.buffer)?;
         builder.end_partition(&self.def)?;
         sort.encode(&mut builder.buffer);
@@ -207,7 +207,7 @@ impl<P: Partition, S: KeyPart, V: Value> Table<P, S, V> {
     /// # Errors
     /// When it is beyond its limit, or its route does not fit the placement.
     pub fn partition(&'static self, partition: &P) -> Result<PartitionKey, BoundError> {
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(partition.size());
         self.locate(partition, &mut bytes)?;
         PartitionKey::new(&self.def, bytes)
     }
@@ -250,7 +250,7 @@ impl<P: Partition, S: KeyPart, V: Value> Table<P, S, V> {
 
 /// A sort key's bytes.
 pub(crate) fn encode_sort<S: KeyPart>(sort: &S) -> Bytes {
-    let mut bytes = Vec::with_capacity(16);
+    let mut bytes = Vec::with_capacity(sort.size());
     sort.encode(&mut bytes);
     bytes.into()
 }

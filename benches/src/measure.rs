@@ -1,0 +1,84 @@
+//! What a piece of work costs: time, processor time, bytes written.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// The cost of one piece of work.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cost {
+    pub(crate) wall: Duration,
+    pub(crate) cpu: Duration,
+    /// Bytes this process caused to be written to the disk.
+    pub(crate) written: u64,
+}
+
+impl Cost {
+    /// Measures `work`, background threads of this process included.
+    pub(crate) fn of<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<(Self, T)> {
+        let (wall, cpu, written) = (Instant::now(), cpu_time(), written_bytes());
+        let result = work()?;
+        let cost = Self {
+            wall: wall.elapsed(),
+            cpu: cpu_time().saturating_sub(cpu),
+            written: written_bytes().saturating_sub(written),
+        };
+        Ok((cost, result))
+    }
+
+    /// Microseconds of processor time for each of `count` things.
+    pub(crate) fn cpu_each(&self, count: usize) -> f64 {
+        self.cpu.as_secs_f64() * 1e6 / count as f64
+    }
+
+    /// Things a second.
+    pub(crate) fn rate(&self, count: usize) -> f64 {
+        count as f64 / self.wall.as_secs_f64()
+    }
+}
+
+fn cpu_time() -> Duration {
+    let now = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(now.tv_sec.cast_unsigned(), u32::try_from(now.tv_nsec).unwrap_or(0))
+}
+
+fn written_bytes() -> u64 {
+    let text = fs::read_to_string("/proc/self/io").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("write_bytes: "));
+    line.and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+/// Waits until this process has nothing left to do, so that the cost of loading includes compaction.
+pub(crate) fn settle() {
+    let mut before = cpu_time();
+    loop {
+        std::thread::sleep(Duration::from_millis(300));
+        let now = cpu_time();
+        if now.saturating_sub(before) < Duration::from_millis(3) {
+            return;
+        }
+        before = now;
+    }
+}
+
+/// Bytes of all files below a directory, as the disk counts them (preallocated zeroes cost nothing).
+pub(crate) fn disk_bytes(directory: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    let Ok(entries) = fs::read_dir(directory) else { return 0 };
+    entries
+        .filter_map(|entry| entry.ok()?.path().canonicalize().ok())
+        .map(|path| match path.metadata() {
+            Ok(found) if found.is_dir() => disk_bytes(&path),
+            Ok(found) => found.blocks() * 512,
+            Err(_) => 0,
+        })
+        .sum()
+}
+
+/// The median of a few figures.
+pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
+}

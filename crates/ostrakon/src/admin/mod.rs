@@ -1,0 +1,154 @@
+//! The operator's commands: what is asked, what is answered, and the one function that does it.
+//!
+//! A command reaches the server that holds the store through `admin.sock` in the data directory
+//! ([`client`], [`server`]); only when nobody holds the store does it open the directory itself.
+//! Either way [`execute`] does the work, so that both ways behave alike.
+
+pub(crate) mod answer;
+mod backup_file;
+pub(crate) mod client;
+mod reach;
+pub(crate) mod server;
+pub(crate) mod socket;
+mod wire;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+pub(crate) use answer::Answer;
+pub(crate) use reach::{ask, refuse_if_held};
+
+use crate::opening::OpenStore;
+
+/// What can be asked of a store, by socket or directly.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Request {
+    /// The tables of the program against those of the store.
+    Schema,
+    /// The shard report.
+    Shards {
+        /// A cluster size to judge beside the usual ones.
+        nodes: Option<u16>,
+    },
+    /// Walk the store and prove what the contract promises.
+    Verify,
+    /// Write every table into one file.
+    Backup {
+        /// Absolute: the server has another current directory.
+        file: PathBuf,
+    },
+}
+
+/// How the one who asked follows the work, and ends it.
+pub(crate) struct Watch {
+    progress: Box<dyn FnMut(&str, u64) + Send>,
+    cancelled: Arc<AtomicBool>,
+}
+
+impl Watch {
+    /// Calls `progress` with a table and its entries so far; stops soon after `cancelled` is set.
+    pub(crate) fn new(
+        progress: impl FnMut(&str, u64) + Send + 'static,
+        cancelled: Arc<AtomicBool>,
+    ) -> Self {
+        Self { progress: Box::new(progress), cancelled }
+    }
+
+    /// Tells nobody and goes on to the end, for tests.
+    #[cfg(test)]
+    pub(crate) fn quiet() -> Self {
+        Self::new(|_, _| {}, Arc::default())
+    }
+
+    /// Says how far the work is.
+    pub(crate) fn tell(&mut self, table: &str, entries: u64) {
+        (self.progress)(table, entries);
+    }
+
+    /// An error when the work is no longer wanted.
+    pub(crate) fn go_on(&self) -> anyhow::Result<()> {
+        if self.cancelled.load(Ordering::Relaxed) {
+            anyhow::bail!("the work was given up: the one who asked has gone, or the server stops");
+        }
+        Ok(())
+    }
+
+    /// The flag that ends the work.
+    fn cancelled(&self) -> Arc<AtomicBool> {
+        self.cancelled.clone()
+    }
+}
+
+/// Does what is asked.
+///
+/// Engines read without leaving the thread, so a walk holds it to the end: call this where blocking
+/// is allowed.
+pub(crate) async fn execute(
+    request: &Request,
+    opened: &OpenStore,
+    watch: &mut Watch,
+) -> anyhow::Result<Answer> {
+    match request {
+        Request::Schema => {
+            let records = opened.engine.records().await?;
+            let info = opened.engine.info().await?;
+            Ok(Answer::Schema(answer::SchemaAnswer::new(&info, &records)))
+        }
+        Request::Shards { nodes } => {
+            let report = crate::shard_report::observe(opened, *nodes, watch).await?;
+            Ok(Answer::Shards(Box::new(report)))
+        }
+        Request::Verify => {
+            let mut tell = |table: &str, entries| watch.tell(table, entries);
+            let report = store::verify(opened.engine.as_ref(), &opened.schema, &mut tell).await?;
+            Ok(Answer::Verify(report.into()))
+        }
+        Request::Backup { file } => {
+            let summary = backup_file::write(opened, file, watch).await?;
+            Ok(Answer::Backup(summary))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn every_request_is_answered_in_kind() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let opened = OpenStore::model().await;
+        let file = dir.path().join("a.backup");
+        for request in [
+            Request::Schema,
+            Request::Shards { nodes: None },
+            Request::Verify,
+            Request::Backup { file },
+        ] {
+            let answer = execute(&request, &opened, &mut Watch::quiet()).await.expect("answered");
+            let fits = matches!(
+                (&request, &answer),
+                (Request::Schema, Answer::Schema(_))
+                    | (Request::Shards { .. }, Answer::Shards(_))
+                    | (Request::Verify, Answer::Verify(_))
+                    | (Request::Backup { .. }, Answer::Backup(_))
+            );
+            assert!(fits, "{request:?} was answered with {answer:?}");
+            let json = serde_json::to_string(&answer).expect("plain data");
+            serde_json::from_str::<Answer>(&json).expect("the same shape");
+        }
+    }
+
+    #[tokio::test]
+    async fn cancelled_work_ends_with_an_error() {
+        let opened = OpenStore::model().await;
+        let mut watch = Watch::new(|_, _| {}, Arc::new(AtomicBool::new(true)));
+        let request = Request::Shards { nodes: None };
+        let error = execute(&request, &opened, &mut watch).await.expect_err("given up");
+        assert!(error.to_string().contains("given up"));
+    }
+}

@@ -1,0 +1,141 @@
+//! The admin socket in the data directory: who may use it, and where its path is too long.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use tokio::net::{UnixListener, UnixStream};
+
+const NAME: &str = "admin.sock";
+/// What every system takes; Linux takes 107, others 103.
+const PATH_BYTES: usize = 100;
+
+/// A socket that listens; its file goes away with it.
+pub(crate) struct AdminSocket {
+    /// Where clients come in.
+    pub(crate) listener: UnixListener,
+    path: PathBuf,
+}
+
+impl AdminSocket {
+    /// Listens in `directory`, whose store the caller holds. So whatever socket stands there was left
+    /// by a process that is gone, and is replaced.
+    pub(crate) fn bind(directory: &Path) -> anyhow::Result<Self> {
+        let path = directory.join(NAME);
+        let listener = bind(directory, &path)
+            .with_context(|| format!("the admin socket {} cannot be made", path.display()))?;
+        Ok(Self { listener, path })
+    }
+}
+
+impl Drop for AdminSocket {
+    fn drop(&mut self) {
+        // A socket that stays behind is replaced at the next start.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Binds in a private directory first: nobody else can reach the socket before its mode is set.
+fn bind(directory: &Path, path: &Path) -> anyhow::Result<UnixListener> {
+    let private = directory.join(".admin");
+    match fs::remove_dir_all(&private) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+        _ => {}
+    }
+    fs::DirBuilder::new().mode(0o700).create(&private)?;
+    let listener = short(&private, |short| UnixListener::bind(short))?;
+    let made = private.join(NAME);
+    fs::set_permissions(&made, Permissions::from_mode(0o600))?;
+    fs::rename(&made, path)?;
+    fs::remove_dir(&private)?;
+    Ok(listener)
+}
+
+/// Reaches the server that holds the store in `directory`; none when nobody listens there.
+pub(crate) async fn connect(directory: &Path) -> anyhow::Result<Option<UnixStream>> {
+    let path = directory.join(NAME);
+    if path.symlink_metadata().is_err() {
+        return Ok(None);
+    }
+    // The directory must stay open until the connection stands.
+    let stream = short(directory, |short| {
+        let stream = std::os::unix::net::UnixStream::connect(short)?;
+        stream.set_nonblocking(true)?;
+        UnixStream::from_std(stream)
+    });
+    match stream {
+        Ok(stream) => Ok(Some(stream)),
+        Err(error) => match error.downcast_ref::<io::Error>().map(io::Error::kind) {
+            // Left by a process that was killed.
+            Some(io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => Ok(None),
+            Some(io::ErrorKind::PermissionDenied) => {
+                let what = "belongs to another user; run this command as the server's user";
+                Err(anyhow::anyhow!("{} {what}", path.display()))
+            }
+            _ => Err(error.context(format!("{} cannot be reached", path.display()))),
+        },
+    }
+}
+
+/// Calls `with` with a path of the socket in `directory` that is short enough for the system: a path
+/// through an open directory where the plain one is too long.
+fn short<T>(directory: &Path, with: impl FnOnce(&Path) -> io::Result<T>) -> anyhow::Result<T> {
+    let plain = directory.join(NAME);
+    if plain.as_os_str().len() <= PATH_BYTES {
+        return Ok(with(&plain)?);
+    }
+    let opened = File::open(directory)?;
+    let through = PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd()));
+    if !through.exists() {
+        anyhow::bail!(
+            "{} is longer than the {PATH_BYTES} bytes a socket's path may have; move the data to a \
+             directory with a shorter path",
+            plain.display()
+        );
+    }
+    Ok(with(&through.join(NAME))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn can_talk(directory: &Path) -> bool {
+        let socket = AdminSocket::bind(directory).expect("bound");
+        let client = connect(directory).await.expect("no error");
+        client.is_some() && socket.listener.accept().await.is_ok()
+    }
+
+    #[tokio::test]
+    async fn only_its_owner_may_use_the_socket_and_it_goes_away() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let socket = AdminSocket::bind(dir.path()).expect("bound");
+        let mode = fs::metadata(dir.path().join(NAME)).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(fs::read_dir(dir.path()).expect("listed").count(), 1);
+        drop(socket);
+        assert_eq!(fs::read_dir(dir.path()).expect("listed").count(), 0);
+        assert!(connect(dir.path()).await.expect("no error").is_none());
+    }
+
+    #[tokio::test]
+    async fn a_socket_that_a_killed_process_left_is_nobody_and_is_replaced() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let left = std::os::unix::net::UnixListener::bind(dir.path().join(NAME)).expect("bound");
+        drop(left);
+        fs::create_dir(dir.path().join(".admin")).expect("left in the middle of a start");
+        assert!(connect(dir.path()).await.expect("no error").is_none());
+        assert!(can_talk(dir.path()).await);
+    }
+
+    #[tokio::test]
+    async fn a_path_longer_than_a_socket_may_have_works_too() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let deep = dir.path().join("a".repeat(120)).join("b".repeat(120));
+        fs::create_dir_all(&deep).expect("made");
+        assert!(can_talk(&deep).await);
+    }
+}

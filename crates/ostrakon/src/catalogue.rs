@@ -1,0 +1,97 @@
+//! Every table of the program, with the types of its keys and values.
+//!
+//! The one list from which `schema`, `shards`, `verify`, `backup` and the generated documents know
+//! the tables. A service adds its own here.
+
+use std::any::type_name;
+
+use store::{Schema, Table, TableDef, Writes};
+
+use crate::system::tables::{SAMPLES, SETTINGS, STARTS};
+
+/// A table and the names of its types.
+#[derive(Clone, Debug)]
+pub(crate) struct Described {
+    /// The table.
+    pub(crate) def: &'static TableDef,
+    /// Types of its partition key.
+    pub(crate) partition: String,
+    /// Types of its sort key.
+    pub(crate) sort: String,
+    /// Type of its value.
+    pub(crate) value: String,
+}
+
+/// All tables, by name.
+pub(crate) fn tables() -> Vec<Described> {
+    let mut tables = vec![describe(&SAMPLES), describe(&SETTINGS), describe(&STARTS)];
+    tables.sort_by_key(|table| table.def.name());
+    tables
+}
+
+/// All tables as the store needs them.
+pub(crate) fn schema() -> Schema {
+    Schema::new(tables().iter().map(|table| table.def))
+}
+
+/// `once` or `guarded`.
+pub(crate) fn writes(table: &TableDef) -> &'static str {
+    match table.writes() {
+        Writes::Once => "once",
+        Writes::Guarded => "guarded",
+    }
+}
+
+fn describe<P, S, V>(table: &'static Table<P, S, V>) -> Described {
+    Described {
+        def: table.def(),
+        partition: short(type_name::<P>()),
+        sort: short(type_name::<S>()),
+        value: short(type_name::<V>()),
+    }
+}
+
+/// A type's name without the paths of its modules: `store::key::Sequenced<()>` is `Sequenced<()>`.
+fn short(name: &str) -> String {
+    let mut text = String::new();
+    let mut word = String::new();
+    let mut letters = name.chars().peekable();
+    while let Some(letter) = letters.next() {
+        if letter == ':' && letters.peek() == Some(&':') {
+            letters.next();
+            word.clear();
+        } else if letter.is_alphanumeric() || letter == '_' {
+            word.push(letter);
+        } else {
+            text.push_str(&std::mem::take(&mut word));
+            text.push(letter);
+        }
+    }
+    text + &word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_names_lose_their_paths() {
+        for (name, expected) in [
+            ("u64", "u64"),
+            ("alloc::string::String", "String"),
+            ("store::key::Sequenced<()>", "Sequenced<()>"),
+            ("(a::b::C, core::cmp::Reverse<d::E>)", "(C, Reverse<E>)"),
+        ] {
+            assert_eq!(short(name), expected);
+        }
+    }
+
+    #[test]
+    fn every_table_has_a_sentence_and_a_query() {
+        for table in tables() {
+            let name = table.def.name();
+            assert!(table.def.about().ends_with('.'), "{name}: the sentence has no end");
+            assert!(!table.def.queries().is_empty(), "{name}: declare the queries it was made for");
+        }
+    }
+}

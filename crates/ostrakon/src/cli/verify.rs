@@ -1,0 +1,36 @@
+//! `ostrakon verify`: proves that what is stored is as it was promised.
+
+use clap::{Args, Subcommand};
+
+use super::{Global, print, unexpected};
+use crate::admin::{Answer, Request};
+use crate::failure;
+
+/// Prove that what is stored is as it should be
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Walk the store and check markers, keys, versions and bounds; exit code 1 on findings
+    Store {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+impl Verify {
+    /// Walks and reports.
+    pub(crate) fn run(self, global: &Global) -> anyhow::Result<u8> {
+        let What::Store { json } = self.what;
+        let Answer::Verify(answer) = global.ask(&Request::Verify)? else {
+            return Err(unexpected());
+        };
+        print(&if json { serde_json::to_string_pretty(&answer)? + "\n" } else { answer.text() })?;
+        Ok(if answer.findings_total == 0 { failure::OK } else { failure::FAILED })
+    }
+}

@@ -1,0 +1,166 @@
+//! HTTP connections: accepted, limited, and finished before the server ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::StatusCode;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::limit::RequestBodyLimitLayer;
+use tower_http::timeout::TimeoutLayer;
+
+use super::stopped;
+
+/// Connections at a time; more wait in the system's queue.
+const CONNECTIONS: usize = 512;
+/// How long a client may take to send the head of a request, idle time included.
+const HEAD: Duration = Duration::from_secs(15);
+/// How long an answer may take.
+const ANSWER: Duration = Duration::from_secs(30);
+/// Bytes of a request's body. No page takes one yet.
+const BODY_BYTES: usize = 64 * 1024;
+/// Bytes of a request's head, and of what is buffered for a connection.
+const BUFFER_BYTES: usize = 64 * 1024;
+/// How long requests get to end when the server stops.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Serves until told to stop.
+pub(crate) async fn serve(listener: TcpListener, router: Router, mut stop: watch::Receiver<bool>) {
+    let router = limited(router);
+    let permits = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut connections = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            () = stopped(&mut stop) => break,
+            Some(_) = connections.join_next() => continue,
+            accepted = accept(&listener, &permits) => accepted,
+        };
+        let Some((stream, permit)) = accepted else { continue };
+        connections.spawn(connection(stream, permit, router.clone(), stop.clone()));
+    }
+    drop(listener);
+    let ended = timeout(GRACE, async { while connections.join_next().await.is_some() {} }).await;
+    if ended.is_err() {
+        tracing::warn!("requests were still running when the server stopped");
+    }
+}
+
+/// What holds for every request, whatever it asks for.
+fn limited(router: Router) -> Router {
+    router
+        .layer(RequestBodyLimitLayer::new(BODY_BYTES))
+        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, ANSWER))
+        .layer(CatchPanicLayer::new())
+}
+
+async fn accept(
+    listener: &TcpListener,
+    permits: &Arc<Semaphore>,
+) -> Option<(TcpStream, OwnedSemaphorePermit)> {
+    let permit = permits.clone().acquire_owned().await.ok()?;
+    match listener.accept().await {
+        Ok((stream, _)) => Some((stream, permit)),
+        Err(error) => {
+            // Most likely no file descriptor is left; trying again at once would spin.
+            tracing::warn!(%error, "a connection was not accepted");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            None
+        }
+    }
+}
+
+async fn connection(
+    stream: TcpStream,
+    permit: OwnedSemaphorePermit,
+    router: Router,
+    mut stop: watch::Receiver<bool>,
+) {
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(BUFFER_BYTES);
+    let connection =
+        builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    let mut connection = std::pin::pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stopped(&mut stop) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended early");
+    }
+    drop(permit);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::routing::{get, post};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    async fn start() -> (std::net::SocketAddr, watch::Sender<bool>, tokio::task::JoinHandle<()>) {
+        let router = Router::new()
+            .route("/", get(|| async { "hello" }))
+            .route("/take", post(|body: String| async move { body.len().to_string() }))
+            .route("/panic", get(|| async { panic!("a handler's mistake") as () }))
+            .route(
+                "/slow",
+                get(|| async {
+                    tokio::time::sleep(Duration::from_millis(300)).await;
+                    "done"
+                }),
+            );
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let (stop, stopped) = watch::channel(false);
+        (address, stop, tokio::spawn(serve(listener, router, stopped)))
+    }
+
+    async fn ask(address: std::net::SocketAddr, request: String) -> String {
+        let mut stream = TcpStream::connect(address).await.expect("connected");
+        stream.write_all(request.as_bytes()).await.expect("sent");
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer).await;
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    fn request(line: &str, more: &str) -> String {
+        format!("{line} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n{more}\r\n")
+    }
+
+    #[tokio::test]
+    async fn panics_and_large_bodies_are_answered() {
+        let (address, stop, task) = start().await;
+        let answer = ask(address, request("GET /panic", "")).await;
+        assert!(answer.starts_with("HTTP/1.1 500"), "{answer}");
+        let answer = ask(address, request("POST /take", "Content-Length: 70000\r\n")).await;
+        assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
+        let answer = ask(address, request("GET /", "")).await;
+        assert!(answer.ends_with("hello"), "{answer}");
+        stop.send(true).expect("it runs");
+        task.await.expect("it ends");
+    }
+
+    #[tokio::test]
+    async fn a_request_that_began_is_finished_before_the_server_ends() {
+        let (address, stop, task) = start().await;
+        let asking = tokio::spawn(ask(address, request("GET /slow", "")));
+        let idle = TcpStream::connect(address).await.expect("connected");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        stop.send(true).expect("it runs");
+        assert!(asking.await.expect("asked").ends_with("done"));
+        timeout(Duration::from_secs(5), task)
+            .await
+            .expect("an idle client is no reason to wait")
+            .expect("it ends");
+        drop(idle);
+    }
+}

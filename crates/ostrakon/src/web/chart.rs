@@ -1,0 +1,165 @@
+//! A line chart as inline SVG: one curve over time, its scale from zero, no script.
+
+use maud::{Markup, html};
+
+/// A moment and its value.
+type Point = (u64, f64);
+
+const WIDTH: f64 = 460.0;
+const HEIGHT: f64 = 140.0;
+/// Room for the scale's words on the left, and below.
+const LEFT: f64 = 58.0;
+const BOTTOM: f64 = 20.0;
+const TOP: f64 = 8.0;
+const RIGHT: f64 = 6.0;
+/// Points drawn; an hour of samples is thinned to what the eye can tell apart.
+const POINTS: usize = 240;
+
+/// The chart of `points` between two moments. `words` names a value on the scale; `none` stands
+/// there instead of an empty one.
+pub(crate) fn line(
+    title: &str,
+    points: &[Point],
+    (from, to): (u64, u64),
+    words: fn(f64) -> String,
+    none: &str,
+) -> Markup {
+    if points.is_empty() {
+        return html! { figure { figcaption { h3 { (title) } } p.note { (none) } } };
+    }
+    let highest = points.iter().map(|point| point.1).fold(0.0, f64::max);
+    let scale = Scale { from, to, top: round_up(highest) };
+    let points = thin(points);
+    let placed: Vec<(f64, f64)> = points.iter().map(|point| scale.place(*point)).collect();
+    let latest = points.last().map_or(0.0, |point| point.1);
+    let described = format!("{title}: {} at last, {} at most", words(latest), words(highest));
+    html! {
+        figure {
+            figcaption { h3 { (title) } span.now { (words(latest)) } }
+            svg.chart viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(described) {
+                @for step in 0..=2u8 {
+                    @let value = scale.top * f64::from(step) / 2.0;
+                    @let y = scale.place((from, value)).1;
+                    line.grid x1=(LEFT) x2=(WIDTH - RIGHT) y1=(short(y)) y2=(short(y)) {}
+                    text x=(LEFT - 8.0) y=(short(y + 4.0)) text-anchor="end" { (words(value)) }
+                }
+                text x=(LEFT) y=(HEIGHT - 4.0) { (clock(from)) }
+                text x=(WIDTH - RIGHT) y=(HEIGHT - 4.0) text-anchor="end" { (clock(to)) }
+                @if placed.len() > 1 {
+                    path.area d=(area(&placed)) {}
+                    path.curve d=(curve(&placed)) {}
+                }
+                @if let Some((x, y)) = placed.last() {
+                    circle.dot cx=(short(*x)) cy=(short(*y)) r="3" {}
+                }
+            }
+        }
+    }
+}
+
+struct Scale {
+    from: u64,
+    to: u64,
+    top: f64,
+}
+
+impl Scale {
+    fn place(&self, (at, value): Point) -> (f64, f64) {
+        let span = self.to.saturating_sub(self.from).max(1) as f64;
+        let right = at.clamp(self.from, self.to.max(self.from)) - self.from;
+        let x = LEFT + (WIDTH - LEFT - RIGHT) * right as f64 / span;
+        let y = TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - value / self.top);
+        (x, y)
+    }
+}
+
+/// A round number at or above the value, so that the scale has short words. Sizes are round in powers
+/// of two and times in tens; halves and quarters of 1024 read well in both.
+fn round_up(value: f64) -> f64 {
+    if value <= 0.0 || !value.is_finite() {
+        return 1.0;
+    }
+    if value >= 1024.0 {
+        let unit = 1024f64.powf(value.log(1024.0).floor());
+        return unit * round_in_tens(value / unit);
+    }
+    round_in_tens(value)
+}
+
+fn round_in_tens(value: f64) -> f64 {
+    let unit = 10f64.powf(value.log10().floor());
+    let steps = [1.0, 2.0, 4.0, 6.0, 8.0, 10.0];
+    let step = steps.into_iter().find(|step| step * unit >= value * 0.999_999);
+    step.unwrap_or(10.0) * unit
+}
+
+fn thin(points: &[Point]) -> Vec<Point> {
+    let step = points.len().div_ceil(POINTS).max(1);
+    // From the end, so that the latest point is always there.
+    let mut kept: Vec<Point> = points.iter().rev().step_by(step).copied().collect();
+    kept.reverse();
+    kept
+}
+
+fn curve(points: &[(f64, f64)]) -> String {
+    let part = |(index, (x, y)): (usize, &(f64, f64))| {
+        format!("{}{} {}", if index == 0 { "M" } else { "L" }, short(*x), short(*y))
+    };
+    points.iter().enumerate().map(part).collect()
+}
+
+fn area(points: &[(f64, f64)]) -> String {
+    let base = short(HEIGHT - BOTTOM);
+    match (points.first(), points.last()) {
+        (Some((first, _)), Some((last, _))) => {
+            format!("{}L{} {base}L{} {base}Z", curve(points), short(*last), short(*first))
+        }
+        _ => String::new(),
+    }
+}
+
+fn short(number: f64) -> String {
+    format!("{number:.1}")
+}
+
+fn clock(unix: u64) -> String {
+    crate::format::utc(unix).chars().skip(11).take(5).collect::<String>() + " UTC"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales_end_at_round_numbers() {
+        for (value, top) in [
+            (0.0, 1.0),
+            (0.003, 0.004),
+            (0.01, 0.01),
+            (7.0, 8.0),
+            (1500.0, 2048.0),
+            (35.0 * 1024.0, 40.0 * 1024.0),
+        ] {
+            assert!((round_up(value) - top).abs() < top * 1e-9, "{value} gave {}", round_up(value));
+        }
+        assert!(round_up(f64::NAN) == 1.0 && round_up(f64::INFINITY) == 1.0);
+    }
+
+    #[test]
+    fn the_curve_stays_inside_the_drawing_and_ends_at_the_latest_point() {
+        let points: Vec<Point> = (0..1000).map(|at| (at, (at % 7) as f64)).collect();
+        let chart = line("x", &points, (0, 999), |value| value.to_string(), "").into_string();
+        assert!(chart.contains("cx=\"454.0\""), "{chart}");
+        assert!(!chart.contains("NaN") && !chart.contains("L-"), "{chart}");
+        assert!(thin(&points).len() <= POINTS);
+    }
+
+    #[test]
+    fn no_point_and_one_point_are_drawn_without_a_curve() {
+        for points in [&[][..], &[(5, 3.0)][..]] {
+            let chart = line("x", points, (0, 10), |value| value.to_string(), "none").into_string();
+            assert!(!chart.contains("class=\"curve\""), "{chart}");
+            assert_eq!(chart.contains("none"), points.is_empty());
+        }
+    }
+}
