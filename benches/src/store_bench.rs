@@ -19,14 +19,17 @@ use store_fjall::{FjallEngine, Options};
 use crate::measure::{Cost, disk_bytes, median, settle};
 
 const ROUNDS: usize = 6;
-const BATCHES: usize = 2_000;
-const BATCH_ROWS: usize = 100;
+const PUT_ROWS: usize = 200_000;
+const SMALL_BATCH: usize = 100;
+const LARGE_BATCH: usize = 2_000;
 const BULK_RUNS: usize = 10;
 const BULK_ROWS: usize = 100_000;
 const READS: usize = 200_000;
 const RANGES: usize = 20_000;
 const RANGE_ROWS: u32 = 50;
 const VALUE_BYTES: usize = 11;
+/// Partition numbers a round may use.
+const ROUND_SPAN: usize = 2_000_000;
 
 static ROWS: Table<[u8; 32], u32, Vec<u8>> =
     Table::once("bench.rows", "A row under a hash.", Placement::Hashed, Bounds::rows(1000));
@@ -66,7 +69,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     );
     println!("|{:-<30}|{:-<12}|{:-<12}|{:-<10}|{:-<10}|{:-<7}|", "", "", "", "", "", "");
     let names = [
-        ("puts, 100 rows a sync", BATCHES * BATCH_ROWS),
+        ("puts, 100 rows a sync", PUT_ROWS),
+        ("puts, 2,000 rows a sync", PUT_ROWS),
         ("bulk runs of 100,000", BULK_RUNS * BULK_ROWS),
         ("point reads", READS),
         ("misses", READS),
@@ -105,7 +109,7 @@ struct Disk {
 impl Disk {
     fn print(&self, lines: &[Line]) {
         println!();
-        let rows = BATCHES * BATCH_ROWS + BULK_RUNS * BULK_ROWS;
+        let rows = 2 * PUT_ROWS + BULK_RUNS * BULK_ROWS;
         let logical = (rows * 48) as f64;
         let written = |pick: fn(&Line) -> &Vec<Cost>| {
             let sum = lines
@@ -145,7 +149,7 @@ fn value_of(number: u64) -> Vec<u8> {
 
 /// Rows in the order a caller has them: partitions of 50 rows, in random order of partitions.
 fn row_numbers(round: usize, part: usize, count: usize) -> Vec<(u64, u32)> {
-    let first = (round * 1_000_000 + part * 100_000) as u64;
+    let first = (round * ROUND_SPAN + part * 100_000) as u64;
     (0..count).map(|i| (first + (i / RANGE_ROWS as usize) as u64, i as u32 % RANGE_ROWS)).collect()
 }
 
@@ -179,7 +183,7 @@ fn raw_value(partition: u64) -> Vec<u8> {
 
 fn sorted_runs(round: usize) -> Vec<Vec<(u64, u32)>> {
     let by_key = |part| {
-        let mut numbers = row_numbers(round, 1 + part, BULK_ROWS);
+        let mut numbers = row_numbers(round, 2 + part, BULK_ROWS);
         numbers.sort_by_cached_key(|(partition, sort)| (partition_of(*partition), *sort));
         numbers
     };
@@ -188,7 +192,7 @@ fn sorted_runs(round: usize) -> Vec<Vec<(u64, u32)>> {
 
 fn reads(round: usize) -> Vec<(u64, u32)> {
     let mut rng = fastrand::Rng::with_seed(round as u64);
-    let first = (round * 1_000_000 + 100_000) as u64;
+    let first = (round * ROUND_SPAN + 2 * 100_000) as u64;
     let per_run = (BULK_ROWS / RANGE_ROWS as usize) as u64;
     (0..READS)
         .map(|_| {
@@ -198,22 +202,26 @@ fn reads(round: usize) -> Vec<(u64, u32)> {
         .collect()
 }
 
-fn measure_ours(round: usize, disk: &mut Disk) -> anyhow::Result<[Cost; 5]> {
+fn measure_ours(round: usize, disk: &mut Disk) -> anyhow::Result<[Cost; 6]> {
     let directory = tempfile::tempdir()?;
     let schema = Schema::new([ROWS.def()]);
     let engine = Arc::new(FjallEngine::open(&Options::new(directory.path()), &schema)?);
     let store = Store::new(engine.clone() as Arc<dyn Engine>, 0);
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let small = our_rows(&row_numbers(round, 0, BATCHES * BATCH_ROWS))?;
-    let batches: Vec<Vec<Row>> = small.chunks(BATCH_ROWS).map(<[Row]>::to_vec).collect();
-    let (puts, ()) = Cost::of(|| {
-        runtime.block_on(async {
-            for batch in batches {
-                store.put(batch).await?;
-            }
-            Ok(())
-        })
-    })?;
+    let mut put = |part: usize, size: usize| {
+        let rows = our_rows(&row_numbers(round, part, PUT_ROWS))?;
+        let batches: Vec<Vec<Row>> = rows.chunks(size).map(<[Row]>::to_vec).collect();
+        let (cost, ()) = Cost::of(|| {
+            runtime.block_on(async {
+                for batch in batches {
+                    store.put(batch).await?;
+                }
+                Ok(())
+            })
+        })?;
+        anyhow::Ok(cost)
+    };
+    let (small, large) = (put(0, SMALL_BATCH)?, put(1, LARGE_BATCH)?);
     let longest = engine.stats().into_iter().find(|stat| stat.name == "commit_seconds_max");
     disk.longest_ours = disk.longest_ours.max(longest.map_or(0.0, |stat| stat.value));
     let runs = sorted_runs(round).iter().map(|run| our_rows(run)).collect::<Result<Vec<_>, _>>()?;
@@ -241,7 +249,7 @@ fn measure_ours(round: usize, disk: &mut Disk) -> anyhow::Result<[Cost; 5]> {
             Ok(())
         })
     })?;
-    Ok([puts, bulk, hits, misses, ranges])
+    Ok([small, large, bulk, hits, misses, ranges])
 }
 
 async fn read_ours(store: &Store, keys: &[([u8; 32], u32)], there: bool) -> anyhow::Result<()> {
@@ -252,23 +260,27 @@ async fn read_ours(store: &Store, keys: &[([u8; 32], u32)], there: bool) -> anyh
     Ok(())
 }
 
-fn measure_raw(round: usize, disk: &mut Disk) -> anyhow::Result<[Cost; 5]> {
+fn measure_raw(round: usize, disk: &mut Disk) -> anyhow::Result<[Cost; 6]> {
     let directory = tempfile::tempdir()?;
     let (database, keyspace) = open_raw(directory.path())?;
-    let small = raw_rows(&row_numbers(round, 0, BATCHES * BATCH_ROWS));
-    let batches: Vec<_> = small.chunks(BATCH_ROWS).map(<[_]>::to_vec).collect();
-    let (puts, ()) = Cost::of(|| {
-        for batch in batches {
-            let started = Instant::now();
-            let mut writes = database.batch().durability(Some(PersistMode::SyncData));
-            for (key, value) in batch {
-                writes.insert(&keyspace, key, value);
+    let mut put = |part: usize, size: usize| {
+        let rows = raw_rows(&row_numbers(round, part, PUT_ROWS));
+        let batches: Vec<_> = rows.chunks(size).map(<[_]>::to_vec).collect();
+        let (cost, ()) = Cost::of(|| {
+            for batch in batches {
+                let started = Instant::now();
+                let mut writes = database.batch().durability(Some(PersistMode::SyncData));
+                for (key, value) in batch {
+                    writes.insert(&keyspace, key, value);
+                }
+                writes.commit()?;
+                disk.longest_raw = disk.longest_raw.max(started.elapsed());
             }
-            writes.commit()?;
-            disk.longest_raw = disk.longest_raw.max(started.elapsed());
-        }
-        Ok(())
-    })?;
+            Ok(())
+        })?;
+        anyhow::Ok(cost)
+    };
+    let (small, large) = (put(0, SMALL_BATCH)?, put(1, LARGE_BATCH)?);
     let runs: Vec<_> = sorted_runs(round).iter().map(|run| raw_rows(run)).collect();
     let (bulk, ()) = Cost::of(|| {
         for run in runs {
@@ -301,7 +313,7 @@ fn measure_raw(round: usize, disk: &mut Disk) -> anyhow::Result<[Cost; 5]> {
         }
         Ok(())
     })?;
-    Ok([puts, bulk, hits, misses, ranges])
+    Ok([small, large, bulk, hits, misses, ranges])
 }
 
 fn open_raw(directory: &Path) -> anyhow::Result<(Database, Keyspace)> {

@@ -19,6 +19,7 @@ mod cli;
 mod config;
 mod failure;
 mod format;
+mod generated;
 mod log;
 mod metrics;
 mod opening;

@@ -1,5 +1,7 @@
 //! Opens stores. The only place that names an engine.
 
+use std::fs;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -52,6 +54,7 @@ impl OpenStore {
 
 /// Opens the directory of the settings.
 pub(crate) fn open(settings: &Settings, tables: Tables) -> Result<OpenStore, OpenError> {
+    make_private(&settings.data)?;
     let mut options = Options::new(&settings.data);
     options.cache_bytes = settings.cache_bytes;
     options.apply_schema = tables == Tables::Created;
@@ -62,8 +65,14 @@ pub(crate) fn open(settings: &Settings, tables: Tables) -> Result<OpenStore, Ope
     Ok(OpenStore::new(Arc::new(FjallEngine::open(&options, &schema)?)))
 }
 
-/// Whether a store is in the directory. Opening would create one, and a command that only looks must
-/// not leave an empty store behind a misspelt path.
+/// Makes the directory, if it is not there, for this user only: it will hold accounts and keys.
+fn make_private(directory: &Path) -> Result<(), OpenError> {
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
+    made.map_err(|source| OpenError::Io { path: directory.to_owned(), source })
+}
+
+/// Whether a store is in the directory. Opening would create one, and a command that only looks
+/// must not leave an empty store behind a misspelt path.
 pub(crate) fn exists(directory: &Path) -> bool {
     directory.join("identity").exists()
 }
@@ -76,6 +85,7 @@ pub(crate) async fn close(opened: &OpenStore) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
 
     #[tokio::test]
     async fn a_store_without_our_tables_is_refused_with_the_remedy_and_can_be_looked_at() {
@@ -86,6 +96,8 @@ mod tests {
         assert_eq!(opened.engine.records().await.expect("read"), []);
         drop(opened);
         assert!(exists(&settings.data));
+        let mode = fs::metadata(&settings.data).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "others may not look into it");
         let error = open(&settings, Tables::Required).err().expect("refused").to_string();
         assert!(error.contains("ostrakon schema apply"), "{error}");
         let opened = open(&settings, Tables::Created).expect("created");

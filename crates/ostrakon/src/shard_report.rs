@@ -6,7 +6,7 @@ use placement::render::ShardReport;
 use placement::report::{
     DeclaredQuery, Limits, Observation, Observer, Report, TableFacts, Touches,
 };
-use store::{Entry, ReadError, TableDef, Walker};
+use store::{Entry, TableDef, Walker};
 
 use crate::admin::Watch;
 use crate::opening::OpenStore;
@@ -20,11 +20,7 @@ pub(crate) async fn observe(
     nodes: Option<u16>,
     watch: &mut Watch,
 ) -> anyhow::Result<ShardReport> {
-    let mut limits = Limits::default();
-    if let Some(nodes) = nodes.filter(|nodes| !limits.clusters.contains(nodes)) {
-        limits.clusters.push(nodes);
-        limits.clusters.sort_unstable();
-    }
+    let limits = limits(nodes);
     let walker = opened.engine.walk().await?;
     let mut report = ShardReport::default();
     for table in opened.schema.tables() {
@@ -32,6 +28,16 @@ pub(crate) async fn observe(
         report.tables.push(observe_table(walker.as_ref(), table, limits, watch).await?);
     }
     Ok(report)
+}
+
+/// The usual limits, with one more cluster size.
+pub(crate) fn limits(nodes: Option<u16>) -> Limits {
+    let mut limits = Limits::default();
+    if let Some(nodes) = nodes.filter(|nodes| !limits.clusters.contains(nodes)) {
+        limits.clusters.push(nodes);
+        limits.clusters.sort_unstable();
+    }
+    limits
 }
 
 async fn observe_table(
@@ -43,7 +49,7 @@ async fn observe_table(
     let mut sums = Sums::new(table, limits);
     let mut position: Option<Bytes> = None;
     loop {
-        let page = walker.page(table, position, PAGE).await.map_err(ReadError::from)?;
+        let page = walker.page(table, position, PAGE).await?;
         page.entries.iter().for_each(|entry| sums.add(entry));
         watch.tell(table.name(), sums.seen);
         watch.go_on()?;
@@ -102,8 +108,8 @@ impl Sums {
     }
 }
 
-/// The place of a partition on the time axis. A bucketed key ends with the number of its bucket, and
-/// sequences grow with time; other placements say nothing about time.
+/// The place of a partition on the time axis. A bucketed key ends with the number of its bucket,
+/// and sequences grow with time; other placements say nothing about time.
 fn window(placement: Placement, partition: &[u8]) -> Option<u64> {
     match placement {
         Placement::Bucketed { .. } => {

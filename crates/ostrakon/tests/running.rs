@@ -20,7 +20,7 @@ fn the_demo_shows_its_pages_and_stops_cleanly() {
     assert!(demo.terminate().success());
     assert!(!exists(&place.path("data/admin.sock")), "the socket goes with the server");
     let again = place.demo("data");
-    assert!(again.get("/").contains("2 · this one"), "it knows its starts");
+    assert!(again.get("/").contains("2<small>this one</small>"), "it knows its starts");
     assert!(again.terminate().success());
 }
 
@@ -91,7 +91,10 @@ fn a_backup_of_a_running_server_restores_to_equal_tables() {
     let read = |name| std::fs::read(place.path(name)).expect("read");
     assert_eq!(read("a.backup"), read("b.backup"), "the same tables give the same file");
     let copy = place.demo("copy");
-    assert!(copy.get("/").contains("2 · this one"), "the copy goes on where the first one was");
+    assert!(
+        copy.get("/").contains("2<small>this one</small>"),
+        "the copy goes on where the first one was"
+    );
     assert!(copy.terminate().success());
 }
 
@@ -104,7 +107,7 @@ fn a_server_killed_with_9_leaves_a_socket_that_is_no_hindrance() {
     assert!(verified.contains(&("system.starts".to_owned(), 1)), "{verified:?}");
     let again = place.demo("data");
     assert!(place.run("schema show --data data").ok().contains("[in the store]"));
-    assert!(again.get("/").contains("2 · this one"));
+    assert!(again.get("/").contains("2<small>this one</small>"));
     assert!(again.terminate().success());
 }
 

@@ -10,6 +10,7 @@ use store::{EngineError, PutError, Row, TableDef};
 use crate::engine::Shared;
 use crate::error::engine_error;
 use crate::metrics::Metrics;
+use crate::pressure;
 
 /// Runs in level 0 at which loading waits for compaction: fjall puts no pressure back on ingestion,
 /// but halts everybody else at 30.
@@ -45,10 +46,11 @@ pub(crate) fn load(
     keyspace: &Keyspace,
     pairs: Vec<Pair>,
 ) -> Result<(), EngineError> {
-    wait_for_compaction(keyspace);
+    let failed = |error: fjall::Error| engine_error("writing a bulk run", &error);
+    pressure::alive(&shared.database).map_err(failed)?;
+    wait_for_compaction(shared, keyspace).map_err(failed)?;
     let started = Instant::now();
     let rows = pairs.len();
-    let failed = |error: fjall::Error| engine_error("writing a bulk run", &error);
     let mut run = keyspace.start_ingestion().map_err(failed)?;
     for (key, value) in pairs {
         match value {
@@ -64,9 +66,9 @@ pub(crate) fn load(
     Ok(())
 }
 
-fn wait_for_compaction(keyspace: &Keyspace) {
+fn wait_for_compaction(shared: &Shared, keyspace: &Keyspace) -> fjall::Result<()> {
     let started = Instant::now();
-    while keyspace.tree.l0_run_count() >= LEVEL_0_FULL && started.elapsed() < PATIENCE {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    pressure::wait(&shared.database, keyspace, |keyspace| {
+        keyspace.tree.l0_run_count() < LEVEL_0_FULL || started.elapsed() >= PATIENCE
+    })
 }

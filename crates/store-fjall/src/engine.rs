@@ -4,7 +4,7 @@ use std::ops::Bound as End;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use bytes::{Bytes, BytesMut};
-use fjall::{Database, Keyspace, Readable};
+use fjall::{Database, Keyspace, Readable, Snapshot};
 use rustc_hash::FxHashMap;
 use store::{
     Bound, Commit, CommitError, Committed, Engine, Found, Order, Page, PutError, RangeRequest,
@@ -13,6 +13,7 @@ use store::{
 use tokio::sync::oneshot;
 
 use crate::error::engine_error;
+use crate::in_flight::InFlight;
 use crate::layout;
 use crate::lock::DirectoryLock;
 use crate::metrics::Metrics;
@@ -41,6 +42,8 @@ pub(crate) struct Shared {
     pub(crate) meta: Keyspace,
     pub(crate) metrics: Metrics,
     pub(crate) options: Options,
+    /// Which batch is being written.
+    pub(crate) in_flight: InFlight,
     // Last, so that the directory is let go only when the database is closed.
     pub(crate) _lock: DirectoryLock,
 }
@@ -61,6 +64,21 @@ impl Shared {
         self.tables.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The view a read needs: guarded rows and their version must be of one moment.
+    async fn view(&self, table: &TableDef) -> Option<Snapshot> {
+        match table.writes() {
+            Writes::Once => None,
+            Writes::Guarded => Some(self.snapshot().await),
+        }
+    }
+
+    /// A view of all tables at one moment.
+    pub(crate) async fn snapshot(&self) -> Snapshot {
+        let snapshot = self.database.snapshot();
+        self.in_flight.applied(snapshot.seqno()).await;
+        snapshot
+    }
+
     pub(crate) fn tables_mut(&self) -> RwLockWriteGuard<'_, FxHashMap<&'static str, Keyspace>> {
         self.tables.write().unwrap_or_else(PoisonError::into_inner)
     }
@@ -79,21 +97,25 @@ impl FjallEngine {
         &self.writer
     }
 
-    fn get_now(&self, table: &'static TableDef, keys: &[RowKey]) -> Result<Vec<Found>, ReadError> {
+    fn get_now(
+        &self,
+        table: &'static TableDef,
+        keys: &[RowKey],
+        view: Option<Snapshot>,
+    ) -> Result<Vec<Found>, ReadError> {
         let no_table = ReadError::NoTable { table: table.name() };
         let tables = self.shared.tables();
         let keyspace = tables.get(table.name()).ok_or(no_table)?;
         let failed = |error: fjall::Error| engine_error("reading", &error);
         // Filled by hand: collecting results cannot tell their number and would grow in steps.
         let mut answers = Vec::with_capacity(keys.len());
-        if table.writes() == Writes::Once {
+        let Some(snapshot) = view else {
             for key in keys {
                 let value = keyspace.get(key.joined()).map_err(failed)?.map(Bytes::from);
                 answers.push(Found { version: Version::NEVER, value });
             }
             return Ok(answers);
-        }
-        let snapshot = self.shared.database.snapshot();
+        };
         for key in keys {
             let row = layout::guarded_row(key.partition(), key.sort());
             let value = snapshot.get(keyspace, row).map_err(failed)?.map(Bytes::from);
@@ -104,7 +126,7 @@ impl FjallEngine {
         Ok(answers)
     }
 
-    fn range_now(&self, request: &RangeRequest) -> Result<Page, ReadError> {
+    fn range_now(&self, request: &RangeRequest, view: Option<Snapshot>) -> Result<Page, ReadError> {
         let table = request.table;
         let no_table = ReadError::NoTable { table: table.name() };
         let tables = self.shared.tables();
@@ -116,11 +138,10 @@ impl FjallEngine {
             let version = self.version(keyspace, request).map_err(failed)?;
             return Ok(Page { version, ..Page::default() });
         }
-        if table.writes() == Writes::Once {
+        let Some(snapshot) = view else {
             let rows = keyspace.range::<Vec<u8>, _>(ends);
             return Ok(collect(rows, request, prefix.len(), Version::NEVER).map_err(failed)?);
-        }
-        let snapshot = self.shared.database.snapshot();
+        };
         let version = snapshot.get(keyspace, layout::version_key(request.partition.as_bytes()));
         let version = version.map_err(failed)?.and_then(|bytes| layout::decode_version(&bytes));
         let rows = snapshot.range::<Vec<u8>, _>(keyspace, ends);
@@ -203,11 +224,11 @@ impl Engine for FjallEngine {
         keys: &'a [RowKey],
         _read: Read,
     ) -> Task<'a, Result<Vec<Found>, ReadError>> {
-        Box::pin(async move { self.get_now(table, keys) })
+        Box::pin(async move { self.get_now(table, keys, self.shared.view(table).await) })
     }
 
     fn range<'a>(&'a self, request: &'a RangeRequest) -> Task<'a, Result<Page, ReadError>> {
-        Box::pin(async move { self.range_now(request) })
+        Box::pin(async move { self.range_now(request, self.shared.view(request.table).await) })
     }
 
     fn put(&self, rows: Vec<Row>) -> Task<'_, Result<(), PutError>> {

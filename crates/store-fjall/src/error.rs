@@ -78,8 +78,8 @@ pub(crate) fn engine_error(doing: &str, error: &fjall::Error) -> EngineError {
     } else {
         match error {
             fjall::Error::Poisoned => {
-                "an earlier write failed and the store takes no more; see the log for the cause, \
-                 mend it, then restart; everything acknowledged is safe"
+                "an earlier write failed, most often because the disk is full: free space, or see \
+                 the log for another cause, then restart; everything acknowledged is safe"
             }
             fjall::Error::Locked => "another process has the directory open; stop it first",
             fjall::Error::InvalidVersion(_) => {
@@ -98,6 +98,7 @@ fn words(error: &fjall::Error) -> String {
     match error {
         fjall::Error::Io(error) => error.to_string(),
         fjall::Error::Storage(fjall::LsmError::Io(error)) => error.to_string(),
+        fjall::Error::Poisoned => "the store takes no more writes".to_owned(),
         other => other.to_string(),
     }
 }

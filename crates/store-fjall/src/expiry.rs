@@ -15,10 +15,11 @@ pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_secs())
 }
 
+/// Which filter a keyspace has, by its name.
+type Assigner = Arc<dyn Fn(&str) -> Option<Arc<dyn Factory>> + Send + Sync>;
+
 /// Gives every guarded table of `schema` the filter.
-pub(crate) fn filters(
-    schema: &Schema,
-) -> Arc<dyn Fn(&str) -> Option<Arc<dyn Factory>> + Send + Sync> {
+pub(crate) fn filters(schema: &Schema) -> Assigner {
     let guarded: HashSet<&'static str> = schema
         .tables()
         .filter(|table| table.writes() == Writes::Guarded)

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! key    "marker"
-//! value  identity:16  number:u64  xxh3(identity, number):u64
+//! value  identity:16  number:u64  floor:u64  xxh3(identity, number, floor):u64
 //! ```
 //!
 //! and this module walks the batches by fjall's journal format (version 3, pinned in the
@@ -17,6 +17,11 @@
 //! ```
 //!
 //! The identity is random and secret to the store, so no stored value can pose as a marker.
+//!
+//! fjall's checksum does not cover the sequence number of a batch, and a wrong one is silent loss:
+//! fjall skips a batch whose number it believes to be in its tables already, and hides a row behind
+//! one with a higher number. So the marker also holds the floor: the least number the batch can
+//! have, and more than any batch before it has.
 
 use std::fs;
 use std::io;
@@ -25,7 +30,10 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of a marker's value.
-const MARKER_BYTES: usize = 32;
+const MARKER_BYTES: usize = 40;
+/// How far above its floor a batch's sequence number may be: flushes, compactions and bulk runs
+/// that ended while it began. One would be many.
+const SEQNO_REACH: u64 = 1 << 16;
 const START_BYTES: usize = 1 + 4 + 8;
 const ITEM_HEADER_BYTES: usize = 1 + 1 + 1 + 8 + 2 + 4 + 4;
 const END_BYTES: usize = 1 + 8 + TRAILER.len();
@@ -40,20 +48,28 @@ const TAG_CLEAR: u8 = 4;
 pub(crate) struct Identity(pub(crate) [u8; 16]);
 
 /// The value of the marker row that ends batch `number`.
-pub(crate) fn marker(identity: Identity, number: u64) -> [u8; MARKER_BYTES] {
+pub(crate) fn marker(identity: Identity, number: u64, floor: u64) -> [u8; MARKER_BYTES] {
     let mut value = [0; MARKER_BYTES];
-    let (head, checksum) = value.split_at_mut(24);
+    let (head, checksum) = value.split_at_mut(32);
     let (name, digits) = head.split_at_mut(16);
     name.copy_from_slice(&identity.0);
+    let (digits, least) = digits.split_at_mut(8);
     digits.copy_from_slice(&number.to_le_bytes());
+    least.copy_from_slice(&floor.to_le_bytes());
     checksum.copy_from_slice(&xxh3_64(head).to_le_bytes());
     value
 }
 
 /// The batch number in a marker's value.
 pub(crate) fn marker_number(identity: Identity, value: &[u8]) -> Option<u64> {
+    Some(read_marker(identity, value)?.0)
+}
+
+/// Number and floor in a marker's value.
+fn read_marker(identity: Identity, value: &[u8]) -> Option<(u64, u64)> {
     let number = u64::from_le_bytes(value.get(16..24)?.try_into().ok()?);
-    (value == marker(identity, number)).then_some(number)
+    let floor = u64::from_le_bytes(value.get(24..32)?.try_into().ok()?);
+    (value == marker(identity, number, floor)).then_some((number, floor))
 }
 
 /// What the journals hold.
@@ -67,6 +83,8 @@ pub(crate) struct Audit {
     pub(crate) damage: Option<Damage>,
     /// Journal files seen.
     pub(crate) files: usize,
+    /// Sequence number of the last readable batch.
+    seqno: Option<u64>,
 }
 
 /// A place in a journal that cannot be read as a batch.
@@ -78,7 +96,7 @@ pub(crate) struct Damage {
     pub(crate) offset: u64,
     /// Lowest and highest batch number found behind that place, in this journal or a later one.
     pub(crate) behind: Option<(u64, u64)>,
-    /// Whether a whole batch end stands behind that place: the batch was written out, not cut
+    /// Whether the written part of the journal ends as a batch does: it was written out, not cut
     /// short.
     pub(crate) ended: bool,
 }
@@ -113,12 +131,13 @@ impl Audit {
         let mut offset = 0;
         while self.damage.is_none() {
             match next_batch(identity, bytes.get(offset..).unwrap_or_default()) {
-                Next::Batch { number, length } => {
-                    self.see(number);
-                    offset += length;
+                Next::Batch(batch) if self.follows(&batch) => {
+                    self.see(batch.number);
+                    self.seqno = Some(batch.seqno);
+                    offset += batch.length;
                 }
                 Next::Nothing => return,
-                Next::Unreadable => {
+                Next::Batch(_) | Next::Unreadable => {
                     self.damage = Some(Damage {
                         file: file.to_owned(),
                         offset: offset as u64,
@@ -131,13 +150,19 @@ impl Audit {
         let Some(damage) = &mut self.damage else { return };
         let start = if damage.file == file { offset } else { 0 };
         let rest = bytes.get(start..).unwrap_or_default();
-        damage.ended |= memchr::memmem::find(rest, TRAILER).is_some();
+        damage.ended |= is_ended(rest);
         let numbers = memchr::memmem::find_iter(rest, &identity.0)
             .filter_map(|at| marker_number(identity, rest.get(at..at + MARKER_BYTES)?));
         for number in numbers {
             let (low, high) = damage.behind.unwrap_or((number, number));
             damage.behind = Some((low.min(number), high.max(number)));
         }
+    }
+
+    /// Whether a batch has a sequence number that it can have after those before it.
+    fn follows(&self, batch: &Batch) -> bool {
+        let possible = batch.floor..batch.floor.saturating_add(SEQNO_REACH);
+        possible.contains(&batch.seqno) && self.seqno.is_none_or(|last| last < batch.floor)
     }
 
     fn see(&mut self, number: u64) {
@@ -153,11 +178,16 @@ impl Audit {
     }
 }
 
+/// A batch that can be read.
+struct Batch {
+    number: u64,
+    floor: u64,
+    seqno: u64,
+    length: usize,
+}
+
 enum Next {
-    Batch {
-        number: u64,
-        length: usize,
-    },
+    Batch(Batch),
     /// Only the zeroes of preallocation, or the end of the file.
     Nothing,
     Unreadable,
@@ -170,17 +200,27 @@ fn next_batch(identity: Identity, bytes: &[u8]) -> Next {
         Some(_) => {}
     }
     match parse_batch(identity, bytes) {
-        Some((number, length)) => Next::Batch { number, length },
+        Some(batch) => Next::Batch(batch),
         None => Next::Unreadable,
     }
 }
 
-/// Number and length of the batch at the start of `bytes`.
-fn parse_batch(identity: Identity, bytes: &[u8]) -> Option<(u64, usize)> {
+/// Whether bytes end as a batch does, before the zeroes of preallocation. A value that merely
+/// contains such an end is followed by more of its batch, unless it was cut right there.
+fn is_ended(bytes: &[u8]) -> bool {
+    let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    let written = bytes.get(..end).unwrap_or_default();
+    let tag = end.checked_sub(END_BYTES).and_then(|start| written.get(start));
+    tag == Some(&TAG_END) && written.ends_with(TRAILER)
+}
+
+/// The batch at the start of `bytes`.
+fn parse_batch(identity: Identity, bytes: &[u8]) -> Option<Batch> {
     if bytes.first() != Some(&TAG_START) {
         return None;
     }
     let count = u32::from_le_bytes(bytes.get(1..5)?.try_into().ok()?);
+    let seqno = u64::from_le_bytes(bytes.get(5..START_BYTES)?.try_into().ok()?);
     let mut offset = START_BYTES;
     let mut last_value = &[][..];
     for _ in 0..count {
@@ -197,14 +237,15 @@ fn parse_batch(identity: Identity, bytes: &[u8]) -> Option<(u64, usize)> {
     if !intact {
         return None;
     }
-    Some((marker_number(identity, last_value)?, offset + END_BYTES))
+    let (number, floor) = read_marker(identity, last_value)?;
+    Some(Batch { number, floor, seqno, length: offset + END_BYTES })
 }
 
 /// Length and value of the item at the start of `bytes`.
 fn parse_item(bytes: &[u8]) -> Option<(usize, &[u8])> {
-    match bytes.first()? {
-        &TAG_CLEAR => Some((9, &[])),
-        &TAG_ITEM => {
+    match *bytes.first()? {
+        TAG_CLEAR => Some((9, &[])),
+        TAG_ITEM => {
             let header = bytes.get(..ITEM_HEADER_BYTES)?;
             let key = usize::from(u16::from_le_bytes(header.get(11..13)?.try_into().ok()?));
             let stored = u32::from_le_bytes(header.get(17..21)?.try_into().ok()?) as usize;
@@ -249,5 +290,148 @@ impl Audit {
             None if damage.ended => Verdict::Damaged,
             None => Verdict::Shortened,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const IDENTITY: Identity = Identity(*b"a store's secret");
+
+    fn item(key: &[u8], value: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![TAG_ITEM, 0, 0];
+        bytes.extend(7_u64.to_le_bytes());
+        bytes.extend(u16::try_from(key.len()).expect("short").to_le_bytes());
+        let length = u32::try_from(value.len()).expect("short").to_le_bytes();
+        bytes.extend([length, length].concat());
+        bytes.extend([key, value].concat());
+        bytes
+    }
+
+    /// A batch of one row and its marker, as fjall writes it.
+    fn batch(number: u64, floor: u64, seqno: u64, value: &[u8]) -> Vec<u8> {
+        let items = [item(b"key", value), item(b"marker", &marker(IDENTITY, number, floor))];
+        let items = items.concat();
+        let mut bytes = vec![TAG_START, 2, 0, 0, 0];
+        bytes.extend(seqno.to_le_bytes());
+        bytes.extend(&items);
+        bytes.push(TAG_END);
+        bytes.extend(xxh3_64(&items).to_le_bytes());
+        bytes.extend(TRAILER);
+        bytes
+    }
+
+    fn plain(number: u64) -> Vec<u8> {
+        batch(number, number * 10, number * 10, b"value")
+    }
+
+    fn read(journals: &[&[u8]]) -> Audit {
+        let mut audit = Audit::default();
+        for (number, bytes) in journals.iter().enumerate() {
+            audit.read(IDENTITY, Path::new(&format!("{number}.jnl")), bytes);
+        }
+        audit
+    }
+
+    #[test]
+    fn a_marker_is_of_one_store_and_whole() {
+        let value = marker(IDENTITY, 7, 70);
+        assert_eq!(read_marker(IDENTITY, &value), Some((7, 70)));
+        assert_eq!(read_marker(Identity([0; 16]), &value), None);
+        for at in 0..value.len() {
+            let mut flipped = value;
+            flipped[at] ^= 1;
+            assert_eq!(read_marker(IDENTITY, &flipped), None, "byte {at}");
+        }
+        assert_eq!(read_marker(IDENTITY, &value[..39]), None);
+    }
+
+    #[test]
+    fn whole_journals_are_read_to_their_end() {
+        let first = [plain(5), plain(6)].concat();
+        let second = [plain(7), vec![0; 1000]].concat();
+        let audit = read(&[&first, &second]);
+        assert_eq!((audit.batches, audit.gap, audit.damage), (Some((5, 7)), None, None));
+        let audit = read(&[&plain(5), &plain(8)]);
+        assert_eq!((audit.batches, audit.gap), (Some((5, 8)), Some((6, 7))));
+        assert_eq!(read(&[&[0; 100], &[]]).batches, None);
+    }
+
+    #[test]
+    fn a_sequence_number_must_be_possible() {
+        let check = |middle: Vec<u8>, damaged: Option<usize>| {
+            let bytes = [plain(1), middle, plain(3)].concat();
+            let offset = read(&[&bytes]).damage.map(|damage| damage.offset as usize);
+            assert_eq!(offset, damaged);
+        };
+        let (first, both) = (plain(1).len(), 2 * plain(1).len());
+        check(batch(2, 20, 20, b"value"), None);
+        check(batch(2, 20, 29, b"value"), None);
+        check(batch(2, 20, 19, b"value"), Some(first));
+        check(batch(2, 10, 20, b"value"), Some(first));
+        check(batch(2, 20, 20 + SEQNO_REACH, b"value"), Some(first));
+        check(batch(2, 20, 1 << 63, b"value"), Some(first));
+        check(batch(2, 20, 30, b"value"), Some(both));
+    }
+
+    #[test]
+    fn only_the_end_of_a_journal_can_be_the_end_of_a_batch() {
+        let end = [&[TAG_END][..], &[9; 8], TRAILER].concat();
+        for (bytes, ended) in [
+            (end.clone(), true),
+            ([b"before".to_vec(), end.clone(), vec![0; 9]].concat(), true),
+            ([end.clone(), b"behind".to_vec()].concat(), false),
+            (end[1..].to_vec(), false),
+            (end[..12].to_vec(), false),
+            (vec![0; 50], false),
+            (vec![], false),
+        ] {
+            assert_eq!(is_ended(&bytes), ended, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn damage_is_told_from_a_torn_end() {
+        use Verdict::{Damaged, Shortened, Torn};
+        let check = |bytes: Vec<u8>, acknowledged: u64, expected: Option<Verdict>| {
+            let audit = read(&[&bytes]);
+            assert_eq!(audit.verdict(acknowledged), expected, "{acknowledged}: {audit:?}");
+        };
+        let flipped = |number: u64, at: usize| {
+            let mut bytes = plain(number);
+            bytes[at] ^= 4;
+            bytes
+        };
+        let length = plain(1).len();
+        let marker = length - END_BYTES - MARKER_BYTES;
+        let cut = |number: u64, bytes: usize| plain(number)[..bytes].to_vec();
+        let posing = |number| batch(number, number * 10, number * 10, &[TRAILER, b"more"].concat());
+
+        check([plain(1), plain(2)].concat(), 2, None);
+        // The last batch, cut anywhere, before it was acknowledged and after.
+        for bytes in [1, 20, marker, length - 20] {
+            check([plain(1), cut(2, bytes)].concat(), 1, Some(Torn));
+            check([plain(1), cut(2, bytes), vec![0; 99]].concat(), 1, Some(Torn));
+            check([plain(1), cut(2, bytes)].concat(), 2, Some(Shortened));
+            check([plain(1), cut(2, bytes)].concat(), 5, Some(Shortened));
+        }
+        check([plain(1), cut(2, length - 1)].concat(), 1, Some(Torn));
+        check([plain(1), cut(2, length - 1)].concat(), 2, Some(Damaged));
+        // The last batch, whole but for a byte.
+        for at in [0, 3, 15, 40, marker, marker + 39, length - 13, length - 5, length - 1] {
+            check([plain(1), flipped(2, at)].concat(), 1, Some(Torn));
+            check([plain(1), flipped(2, at)].concat(), 2, Some(Damaged));
+            check([plain(1), flipped(2, at), vec![0; 99]].concat(), 2, Some(Damaged));
+            // Batches behind it prove that it was whole, whoever was told.
+            check([plain(1), flipped(2, at), plain(3), plain(4)].concat(), 0, Some(Damaged));
+            check([plain(1), flipped(2, at), plain(3)].concat(), 1, Some(Damaged));
+            check([flipped(1, at), plain(2), plain(3)].concat(), 3, Some(Damaged));
+        }
+        // The first batch of a journal whose forerunners are in tables.
+        check(cut(9, marker), 8, Some(Shortened));
+        check(posing(9)[..60].to_vec(), 8, Some(Shortened));
+        check(flipped(9, 40), 9, Some(Damaged));
+        check(flipped(9, marker), 9, Some(Damaged));
     }
 }

@@ -33,6 +33,7 @@ mod bulk;
 mod engine;
 mod error;
 mod expiry;
+mod in_flight;
 mod incident;
 mod journal;
 mod layout;
@@ -41,6 +42,7 @@ mod maintenance;
 mod metrics;
 mod open;
 mod options;
+mod pressure;
 mod writer;
 
 pub use engine::FjallEngine;

@@ -1,9 +1,11 @@
 //! What the operator's commands need.
 
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use fjall::{Readable, Snapshot};
+use fjall::{AbstractTree, Readable, Snapshot};
 use store::{
     EngineError, EngineInfo, Entry, FORMAT_VERSION, Finding, Maintenance, PutError, ReadError,
     Schema, SchemaChange, SchemaError, Stat, TableDef, TableRecord, Task, Value, WalkPage, Walker,
@@ -15,13 +17,14 @@ use crate::error::engine_error;
 use crate::layout::{self, FORMAT_KEY, TABLE_PREFIX};
 use crate::open::check_format;
 use crate::writer::gone;
-use crate::{bulk, incident};
+use crate::{bulk, incident, pressure};
 
 impl FjallEngine {
-    /// Creates missing tables.
+    /// Migrates an older format and creates missing tables.
     pub(crate) fn apply_now(&self, schema: &Schema) -> Result<Vec<SchemaChange>, SchemaError> {
+        let mut changes = migrate(self, MIGRATIONS)?;
         check_format(self.stored_format()?)?;
-        let changes = compare_schema(schema, &self.stored_records()?)?;
+        changes.extend(compare_schema(schema, &self.stored_records()?)?);
         // Keyspaces first, records second: a crash in between leaves an empty keyspace, which is
         // nothing.
         self.open_keyspaces(schema)?;
@@ -40,11 +43,56 @@ impl FjallEngine {
     fn flush_all(shared: &Shared) -> Result<(), EngineError> {
         let failed = |error: fjall::Error| engine_error("closing", &error);
         let tables: Vec<_> = shared.tables_mut().values().cloned().collect();
-        for keyspace in tables.iter().chain([&shared.meta, &shared.marker]) {
-            keyspace.rotate_memtable_and_wait().map_err(failed)?;
+        let all = || tables.iter().chain([&shared.meta, &shared.marker]);
+        for keyspace in all() {
+            keyspace.rotate_memtable().map_err(failed)?;
+        }
+        for keyspace in all() {
+            pressure::wait(&shared.database, keyspace, |keyspace| {
+                keyspace.tree.sealed_memtable_count() == 0
+            })
+            .map_err(failed)?;
         }
         Ok(())
     }
+}
+
+/// One step from a format to the next. It may be repeated: a crash in the middle begins it again.
+pub(crate) struct Migration {
+    from: u32,
+    run: fn(&FjallEngine) -> Result<(), SchemaError>,
+}
+
+/// The steps this version knows, oldest first. Format 1 is the first one, so there are none yet.
+const MIGRATIONS: &[Migration] = &[];
+
+/// Takes a store through the steps from its format to ours, recording each format when it is reached.
+fn migrate(
+    engine: &FjallEngine,
+    migrations: &[Migration],
+) -> Result<Vec<SchemaChange>, SchemaError> {
+    let mut changes = Vec::new();
+    while let Some(found) = engine.stored_format()?.filter(|found| *found < FORMAT_VERSION) {
+        let step = migrations.iter().find(|step| step.from == found);
+        let step = step.ok_or(SchemaError::NoMigration { found, known: FORMAT_VERSION })?;
+        (step.run)(engine)?;
+        let reached = (found + 1).to_le_bytes().to_vec();
+        engine.writer().write_meta(vec![(FORMAT_KEY.to_vec(), reached)])?;
+        changes.push(SchemaChange::Migrate { from: found, to: found + 1 });
+    }
+    Ok(changes)
+}
+
+/// Bytes the files really take: fjall preallocates journals, and zeroes nobody wrote cost nothing.
+fn disk_bytes(directory: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(directory) else { return 0 };
+    let bytes = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(found) if found.is_dir() => disk_bytes(&entry.path()),
+        Ok(found) => found.blocks() * 512,
+        // Compaction removed it meanwhile.
+        Err(_) => 0,
+    };
+    entries.filter_map(Result::ok).map(bytes).sum()
 }
 
 /// Runs blocking work beside the runtime.
@@ -58,12 +106,11 @@ impl Maintenance for FjallEngine {
     fn info(&self) -> Task<'_, Result<EngineInfo, EngineError>> {
         Box::pin(async move {
             let shared = self.shared();
-            let disk = shared.database.disk_space();
             Ok(EngineInfo {
                 engine: "fjall",
                 location: shared.options.directory.display().to_string(),
                 format: FORMAT_VERSION,
-                disk_bytes: disk.map_err(|error| engine_error("measuring", &error))?,
+                disk_bytes: disk_bytes(&shared.options.directory),
             })
         })
     }
@@ -77,11 +124,11 @@ impl Maintenance for FjallEngine {
     }
 
     fn walk(&self) -> Task<'_, Result<Box<dyn Walker>, EngineError>> {
-        let walker = FjallWalker {
-            snapshot: self.shared().database.snapshot(),
-            shared: self.shared().clone(),
-        };
-        Box::pin(async move { Ok(Box::new(walker) as Box<dyn Walker>) })
+        Box::pin(async move {
+            let shared = self.shared().clone();
+            let walker = FjallWalker { snapshot: shared.snapshot().await, shared };
+            Ok(Box::new(walker) as Box<dyn Walker>)
+        })
     }
 
     fn load<'a>(
@@ -117,7 +164,7 @@ impl Maintenance for FjallEngine {
         let gauge = |name, help, value| Stat { name, help, counter: false, value };
         let mut stats = shared.metrics.stats();
         stats.push(gauge("journals", "Journal files.", shared.database.journal_count() as f64));
-        let disk = shared.database.disk_space().unwrap_or_default();
+        let disk = disk_bytes(&shared.options.directory);
         stats.push(gauge("disk_bytes", "Bytes on disk.", disk as f64));
         stats
     }
@@ -176,5 +223,39 @@ impl Walker for FjallWalker {
         limit: usize,
     ) -> Task<'a, Result<WalkPage, ReadError>> {
         Box::pin(async move { self.page_now(table, position, limit) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use placement::Placement;
+    use store::{Bounds, Table};
+
+    use super::*;
+    use crate::Options;
+
+    static ROWS: Table<u64, u64, Vec<u8>> =
+        Table::once("test.rows", "A row.", Placement::Hashed, Bounds::rows(10));
+
+    #[test]
+    fn an_older_store_is_migrated_step_by_step() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let schema = Schema::new([ROWS.def()]);
+        let engine = FjallEngine::open(&Options::new(directory.path()), &schema).expect("opens");
+        let set = |format: u32| {
+            let pair = (FORMAT_KEY.to_vec(), format.to_le_bytes().to_vec());
+            engine.writer().write_meta(vec![pair]).expect("writes");
+        };
+        set(0);
+        let error = migrate(&engine, &[]).expect_err("there is no step");
+        assert!(matches!(error, SchemaError::NoMigration { found: 0, known: 1 }), "{error}");
+        let failing =
+            Migration { from: 0, run: |_| Err(SchemaError::Missing { table: "x".into() }) };
+        migrate(&engine, &[failing]).expect_err("the step fails");
+        assert_eq!(engine.stored_format().expect("reads"), Some(0), "and is begun again next time");
+        let step = Migration { from: 0, run: |_| Ok(()) };
+        let done = migrate(&engine, &[step]).expect("migrates");
+        assert_eq!(done, [SchemaChange::Migrate { from: 0, to: 1 }]);
+        assert_eq!(engine.stored_format().expect("reads"), Some(FORMAT_VERSION));
     }
 }

@@ -8,12 +8,13 @@ use std::time::Instant;
 
 use fjall::compaction::Leveled;
 use fjall::config::{BlockSizePolicy, RestartIntervalPolicy};
-use fjall::{Database, Keyspace, KeyspaceCreateOptions};
+use fjall::{AbstractTree, Database, Keyspace, KeyspaceCreateOptions};
 use store::{FORMAT_VERSION, Schema, SchemaError, TableRecord, Value, compare_schema};
 
 use crate::acknowledged::Acknowledged;
 use crate::engine::{FjallEngine, Shared};
 use crate::error::engine_error;
+use crate::in_flight::InFlight;
 use crate::journal::{self, Audit, Identity, Verdict};
 use crate::layout::{FORMAT_KEY, MARKER_KEY, MARKER_KEYSPACE, META_KEYSPACE, TABLE_PREFIX};
 use crate::lock::DirectoryLock;
@@ -44,7 +45,9 @@ impl FjallEngine {
         let database = database(options, schema, &files)?;
         let marker = keyspace(&database, MARKER_KEYSPACE)?;
         let meta = keyspace(&database, META_KEYSPACE)?;
+        let in_tables = in_tables(&marker, identity)?;
         let last = recovered(&marker, identity)?;
+        check_first(&audit, in_tables)?;
         check_recovered(directory, &audit, last, &acknowledged)?;
 
         let shared = Arc::new(Shared {
@@ -54,6 +57,7 @@ impl FjallEngine {
             meta,
             metrics: Metrics::default(),
             options: options.clone(),
+            in_flight: InFlight::default(),
             _lock: lock,
         });
         let writer = Writer::start(shared.clone(), identity, acknowledged, last);
@@ -132,7 +136,7 @@ fn identity(directory: &Path) -> Result<Identity, OpenError> {
             Ok(Identity(bytes))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            if directory.join("fjall").join("version").exists() {
+            if is_made(&directory.join("fjall")) {
                 return Err(OpenError::io(&path)(error));
             }
             create_identity(directory, &path).map_err(OpenError::io(&path))
@@ -160,7 +164,7 @@ fn prepare(
     identity: Identity,
     acknowledged: u64,
 ) -> Result<Audit, OpenError> {
-    if !files.join("version").exists() {
+    if !is_made(files) {
         if acknowledged > 0 {
             return Err(OpenError::Missing { from: 1, to: acknowledged });
         }
@@ -202,6 +206,11 @@ fn prepare(
     Ok(audit)
 }
 
+/// Whether fjall had finished making its files. It writes `version` last, but not at once.
+fn is_made(files: &Path) -> bool {
+    fs::metadata(files.join("version")).is_ok_and(|version| version.len() > 0)
+}
+
 fn database(options: &Options, schema: &Schema, files: &Path) -> Result<Database, OpenError> {
     let opened = Database::builder(files)
         .cache_size(options.cache_bytes)
@@ -225,6 +234,30 @@ pub(crate) fn keyspace(database: &Database, name: &str) -> Result<Keyspace, stor
     };
     let opened = database.keyspace(name, options);
     opened.map_err(|error| engine_error(&format!("opening table {name}"), &error))
+}
+
+/// The number of the last batch in fjall's tables, without what it read from the journals.
+fn in_tables(marker: &Keyspace, identity: Identity) -> Result<u64, OpenError> {
+    let Some(seqno) = marker.tree.get_highest_persisted_seqno() else { return Ok(0) };
+    let found = marker.tree.get(MARKER_KEY, seqno + 1).map_err(fjall::Error::from);
+    let found = found.map_err(|error| engine_error("reading the marker", &error))?;
+    Ok(found.and_then(|value| journal::marker_number(identity, &value)).unwrap_or(u64::MAX - 1))
+}
+
+/// Whether the journals begin where the tables end. They do not when the oldest one was removed.
+fn check_first(audit: &Audit, in_tables: u64) -> Result<(), OpenError> {
+    match audit.batches {
+        Some((first, _)) if first > in_tables + 1 => Err(store::EngineError::new(
+            format!(
+                "batches {} to {} are in no journal and in no table: a journal file was removed",
+                in_tables + 1,
+                first - 1
+            ),
+            "restore a backup into a new directory",
+        )
+        .into()),
+        _ => Ok(()),
+    }
 }
 
 /// The number of the last batch fjall recovered.

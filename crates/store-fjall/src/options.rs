@@ -1,6 +1,9 @@
 //! Settings of the embedded engine.
 
 use std::path::PathBuf;
+use std::time::Duration;
+
+use store::limits;
 
 /// How to open a directory.
 #[derive(Clone, Debug)]
@@ -16,6 +19,8 @@ pub struct Options {
     pub check_once: bool,
     /// Creates missing tables when opening, as `schema apply` does.
     pub apply_schema: bool,
+    /// How long an operation id is remembered. Less than a day breaks the contract: for tests only.
+    pub operation_age: Duration,
 }
 
 impl Options {
@@ -28,6 +33,7 @@ impl Options {
             bulk_rows: 20_000,
             check_once: cfg!(debug_assertions),
             apply_schema: false,
+            operation_age: limits::OPERATION_AGE,
         }
     }
 }

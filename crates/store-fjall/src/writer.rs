@@ -8,7 +8,7 @@
 //! While a batch is synced the queue fills, so the next batch carries more: the slower the disk,
 //! the larger the groups.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use fjall::{Keyspace, OwnedWriteBatch, PersistMode};
 use store::{
-    Change, Commit, CommitError, Committed, EngineError, PutError, Row, TableDef, Version, limits,
+    Change, Commit, CommitError, Committed, EngineError, PutError, Row, TableDef, Version,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -27,6 +27,7 @@ use crate::expiry::now;
 use crate::journal::{self, Identity};
 use crate::layout::{self, MARKER_KEY, Operation};
 use crate::metrics::Metrics;
+use crate::pressure;
 
 /// Requests that may wait; beyond, callers wait to be let in.
 const QUEUE: usize = 4096;
@@ -136,13 +137,23 @@ enum Answer {
     Meta(std::sync::mpsc::Sender<Result<(), EngineError>>),
 }
 
+/// What became of a commit on its way into a batch.
+enum Gathered {
+    /// It was done before and can be answered at once.
+    Known(Committed),
+    /// It is in the batch.
+    New(Committed),
+    /// The same operation is in the batch already.
+    Twin(Committed),
+}
+
 /// A batch while it is gathered.
 struct Group {
     batch: OwnedWriteBatch,
     answers: Vec<Answer>,
     /// Versions and operations of this batch, which the tables do not show yet.
     versions: HashMap<(&'static str, Bytes), Version>,
-    operations: HashSet<(&'static str, Bytes, store::OpId)>,
+    operations: HashMap<(&'static str, Bytes, store::OpId), Committed>,
     bytes: usize,
     rows: usize,
 }
@@ -169,7 +180,7 @@ impl WriterThread {
             batch: self.shared.database.batch().durability(Some(PersistMode::SyncData)),
             answers: Vec::new(),
             versions: HashMap::new(),
-            operations: HashSet::new(),
+            operations: HashMap::new(),
             bytes: 0,
             rows: 0,
         }
@@ -182,8 +193,10 @@ impl WriterThread {
                 Err(error) => drop(done.send(Err(error))),
             },
             Request::Commit { commit, done } => match self.gather_commit(group, commit) {
-                Ok(committed) if committed.repeated => drop(done.send(Ok(committed))),
-                Ok(committed) => group.answers.push(Answer::Commit(done, committed)),
+                Ok(Gathered::Known(committed)) => drop(done.send(Ok(committed))),
+                Ok(Gathered::New(committed) | Gathered::Twin(committed)) => {
+                    group.answers.push(Answer::Commit(done, committed));
+                }
                 Err(error) => drop(done.send(Err(error))),
             },
             Request::Meta { pairs, done } => {
@@ -226,7 +239,7 @@ impl WriterThread {
         &mut self,
         group: &mut Group,
         commit: Commit,
-    ) -> Result<Committed, CommitError> {
+    ) -> Result<Gathered, CommitError> {
         if let Some(failed) = &self.failed {
             return Err(failed.clone().into());
         }
@@ -235,42 +248,30 @@ impl WriterThread {
         let keyspace = keyspace.ok_or(CommitError::NoTable { table: name })?;
         let partition = Bytes::copy_from_slice(commit.partition.as_bytes());
         let operation = (name, partition.clone(), commit.op);
-        if group.operations.contains(&operation) {
-            // Its twin is in this very batch; only after the sync is there something to repeat.
-            return Err(CommitError::Unknown(EngineError::new(
-                "the same operation is being written",
-                "commit again",
-            )));
+        if let Some(twin) = group.operations.get(&operation) {
+            // Its twin is in this very batch: it is done, or not, together with it.
+            return Ok(Gathered::Twin(Committed { repeated: true, ..twin.clone() }));
         }
         let pending = group.versions.get(&(name, partition.clone())).copied();
         let current = check_commit(&keyspace, &commit, pending)?;
         let version = match current {
-            Current::Repeated(committed) => return Ok(committed),
+            Current::Repeated(committed) => return Ok(Gathered::Known(committed)),
             Current::Expected => commit.expected.next(),
         };
         let committed = Committed { version, result: commit.result.clone(), repeated: false };
         group.versions.insert((name, partition), version);
-        group.operations.insert(operation);
+        group.operations.insert(operation, committed.clone());
         self.dirty.insert(name, keyspace.clone());
-        add_commit(group, &keyspace, commit, version);
-        Ok(committed)
+        add_commit(group, &keyspace, commit, version, self.shared.options.operation_age);
+        Ok(Gathered::New(committed))
     }
 
-    fn write(&mut self, mut group: Group) {
+    fn write(&mut self, group: Group) {
         if group.answers.is_empty() {
             return;
         }
         let started = Instant::now();
-        self.last += 1;
-        // Last in the batch, so that whoever finds it knows the batch was written to its end.
-        let marker = journal::marker(self.identity, self.last);
-        group.batch.insert(&self.shared.marker, MARKER_KEY, marker);
-        let written = group.batch.commit().map_err(|error| engine_error("writing", &error));
-        let written = written.and_then(|()| {
-            self.acknowledged.write(self.last).map_err(|error| {
-                EngineError::new(format!("writing failed: {error}"), "check the disk, then restart")
-            })
-        });
+        let written = self.write_batch(group.batch);
         self.measure(&group.answers, group.rows, started.elapsed());
         self.unflushed += group.bytes;
         if let Err(error) = &written {
@@ -283,6 +284,25 @@ impl WriterThread {
         if self.unflushed >= FLUSH_BYTES && self.failed.is_none() {
             self.flush();
         }
+    }
+
+    /// Writes and syncs one batch with its marker.
+    fn write_batch(&mut self, mut batch: OwnedWriteBatch) -> Result<(), EngineError> {
+        if let Some(failed) = &self.failed {
+            return Err(failed.clone());
+        }
+        let failed = |error: fjall::Error| engine_error("writing", &error);
+        for keyspace in self.dirty.values().chain([&self.shared.marker]) {
+            pressure::room(&self.shared.database, keyspace).map_err(failed)?;
+        }
+        self.last += 1;
+        let in_flight = self.shared.in_flight.begin(&self.shared.database);
+        // Last in the batch, so that whoever finds it knows the batch was written to its end.
+        let marker = journal::marker(self.identity, self.last, in_flight.floor());
+        batch.insert(&self.shared.marker, MARKER_KEY, marker);
+        batch.commit().map_err(failed)?;
+        drop(in_flight);
+        self.acknowledged.write(self.last).map_err(|error| failed(error.into()))
     }
 
     /// Starts writing the memtables to tables, in fjall's own threads, so that the journal can be
@@ -300,7 +320,10 @@ impl WriterThread {
 
     fn measure(&self, answers: &[Answer], rows: usize, elapsed: Duration) {
         let metrics = &self.shared.metrics;
-        let commits = answers.iter().filter(|answer| matches!(answer, Answer::Commit(..))).count();
+        let commits = answers
+            .iter()
+            .filter(|answer| matches!(answer, Answer::Commit(_, new) if !new.repeated))
+            .count();
         Metrics::add(&metrics.groups, 1);
         Metrics::add(&metrics.requests, answers.len());
         Metrics::add(&metrics.commits, commits);
@@ -340,12 +363,8 @@ pub(crate) fn check_commit(
 ) -> Result<Current, CommitError> {
     let failed = |error: fjall::Error| engine_error("reading before a commit", &error);
     let partition = commit.partition.as_bytes();
-    let done = keyspace.get(layout::operation_key(partition, commit.op)).map_err(failed)?;
-    let done = done.and_then(|bytes| Operation::decode(&bytes.into()));
-    if let Some(done) = done.filter(|done| done.expires >= now()) {
-        let Operation { version, result, .. } = done;
-        return Ok(Current::Repeated(Committed { version, result, repeated: true }));
-    }
+    // The version first and the operation second, the other way round than they are written: a
+    // commit that lands in between is found as done, never mistaken for somebody else's.
     let current = match pending {
         Some(version) => version,
         None => {
@@ -353,19 +372,31 @@ pub(crate) fn check_commit(
             stored.and_then(|bytes| layout::decode_version(&bytes)).unwrap_or_default()
         }
     };
+    let done = keyspace.get(layout::operation_key(partition, commit.op)).map_err(failed)?;
+    let done = done.and_then(|bytes| Operation::decode(&bytes.into()));
+    if let Some(done) = done.filter(|done| done.expires >= now()) {
+        let Operation { version, result, .. } = done;
+        return Ok(Current::Repeated(Committed { version, result, repeated: true }));
+    }
     if current == commit.expected {
         return Ok(Current::Expected);
     }
     Err(CommitError::Conflict { expected: commit.expected, current })
 }
 
-fn add_commit(group: &mut Group, keyspace: &Keyspace, commit: Commit, version: Version) {
+fn add_commit(
+    group: &mut Group,
+    keyspace: &Keyspace,
+    commit: Commit,
+    version: Version,
+    age: Duration,
+) {
     let partition = commit.partition.as_bytes();
-    let expires = now() + limits::OPERATION_AGE.as_secs();
+    let expires = now() + age.as_secs();
     let operation = Operation { version, expires, result: commit.result };
     group.bytes += operation.result.len() + 2 * (partition.len() + 40);
-    group.batch.insert(keyspace, layout::version_key(partition), version.0.to_be_bytes());
     group.batch.insert(keyspace, layout::operation_key(partition, commit.op), operation.encode());
+    group.batch.insert(keyspace, layout::version_key(partition), version.0.to_be_bytes());
     for change in commit.changes {
         group.bytes += change.size() + partition.len() + ROW_OVERHEAD;
         match change {

@@ -17,11 +17,13 @@ use store_fjall::FjallEngine;
 
 const PARTITIONS: u16 = 4;
 
+type Rows = &'static Table<u64, u64, Vec<u8>>;
+
 /// What was acknowledged, over all children of one store.
 #[derive(Default)]
 struct Known {
     /// Table, partition, first and last sort key.
-    rows: Vec<(&'static Table<u64, u64, Vec<u8>>, u64, u64, u64)>,
+    rows: Vec<(Rows, u64, u64, u64)>,
     /// Highest version per partition.
     versions: HashMap<u16, u64>,
     /// Partition, version and operation of each commit of the last child.
@@ -76,7 +78,7 @@ fn child() {
 
 async fn write_rows(
     store: Store,
-    table: &'static Table<u64, u64, Vec<u8>>,
+    table: Rows,
     verb: &'static str,
     partition: u64,
     sizes: std::ops::Range<u64>,

@@ -183,6 +183,17 @@ pub enum SchemaError {
         /// Format this version writes.
         known: u32,
     },
+    /// Too old: the version that could migrate it is gone.
+    #[error(
+        "the store has format {found}, and this version has no migration from it to {known}; \
+         migrate it with the versions in between first"
+    )]
+    NoMigration {
+        /// Format found in the store.
+        found: u32,
+        /// Format this version writes.
+        known: u32,
+    },
     /// A table exists with another placement or another kind of writes.
     #[error(
         "table {table} is stored as {stored} but this version declares {declared}; rows would be \

@@ -58,8 +58,5 @@ pub use row::{
 pub use schema::{FORMAT_VERSION, Schema, SchemaChange, TableRecord, compare_schema};
 pub use store::{Listing, PageRequest, Store, Versioned};
 pub use table::{Bounds, Query, Table, TableDef, Touches, Writes};
-pub use value::{DecodeError, Value};
+pub use value::{DecodeError, Value, decode_serde, encode_serde};
 pub use verify::{Finding, TableSummary, VerifyReport, verify};
-
-#[doc(hidden)]
-pub use postcard as __postcard;

@@ -57,24 +57,26 @@ impl ModelEngine {
         let state = self.state();
         let place = (request.table.name(), Bytes::copy_from_slice(request.partition.as_bytes()));
         let Some(partition) = state.partitions.get(&place) else { return Page::default() };
-        let inside = |sort: &&Bytes| inside(sort, &request.from, &request.to);
-        let mut sorts: Vec<&Bytes> = partition.rows.keys().filter(inside).collect();
-        if request.order == Order::Descending {
-            sorts.reverse();
+        if is_empty(&request.from, &request.to) {
+            return Page { version: partition.version, ..Page::default() };
         }
+        let mut rows = partition.rows.range((request.from.clone(), request.to.clone()));
         let mut page = Page { version: partition.version, ..Page::default() };
         let mut bytes = 0;
-        for sort in sorts {
-            let value = partition.rows.get(sort).cloned().unwrap_or_default();
+        loop {
+            let next = match request.order {
+                Order::Ascending => rows.next(),
+                Order::Descending => rows.next_back(),
+            };
+            let Some((sort, value)) = next else { return page };
             bytes += sort.len() + value.len();
             let full = page.rows.len() == request.limit;
             if full || (bytes > limits::PAGE_BYTES && !page.rows.is_empty()) {
                 page.more = true;
-                break;
+                return page;
             }
-            page.rows.push((sort.clone(), value));
+            page.rows.push((sort.clone(), value.clone()));
         }
-        page
     }
 
     fn put_now(&self, rows: Vec<Row>) -> Result<(), PutError> {
@@ -141,18 +143,16 @@ impl ModelEngine {
     }
 }
 
-fn inside(sort: &Bytes, from: &Bound, to: &Bound) -> bool {
-    let above = match from {
-        Bound::Included(end) => sort >= end,
-        Bound::Excluded(end) => sort > end,
-        Bound::Unbounded => true,
-    };
-    let below = match to {
-        Bound::Included(end) => sort <= end,
-        Bound::Excluded(end) => sort < end,
-        Bound::Unbounded => true,
-    };
-    above && below
+/// Whether no key can lie between two ends; a tree refuses to be asked for such a range.
+fn is_empty(from: &Bound, to: &Bound) -> bool {
+    match (from, to) {
+        (Bound::Included(low), Bound::Included(high)) => low > high,
+        (
+            Bound::Included(low) | Bound::Excluded(low),
+            Bound::Included(high) | Bound::Excluded(high),
+        ) => low >= high,
+        _ => false,
+    }
 }
 
 fn ready<'a, T: Send + 'a>(value: T) -> Task<'a, T> {

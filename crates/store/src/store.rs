@@ -195,13 +195,21 @@ impl Store {
     /// On a limit, a conflict, an outcome that stays unknown, or a failing engine.
     pub async fn commit(&self, commit: Commit) -> Result<Committed, CommitError> {
         check_commit(&commit)?;
+        let mut unknown = false;
         for _ in 1..UNKNOWN_REPEATS {
             match self.engine.commit(commit.clone()).await {
-                Err(CommitError::Unknown(_)) => {}
+                Err(CommitError::Unknown(_)) => unknown = true,
+                // This repetition wrote nothing; what came before it may have.
+                Err(CommitError::Engine(error)) if unknown => {
+                    return Err(CommitError::Unknown(error));
+                }
                 known => return known,
             }
         }
-        self.engine.commit(commit).await
+        match self.engine.commit(commit).await {
+            Err(CommitError::Engine(error)) if unknown => Err(CommitError::Unknown(error)),
+            last => last,
+        }
     }
 
     async fn get_raw(

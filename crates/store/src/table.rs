@@ -136,9 +136,11 @@ impl TableDef {
 #[derive(Debug)]
 pub struct Table<P, S, V> {
     def: TableDef,
-    // `fn` keeps the table `Sync` whatever its types are: it holds none of them.
-    types: PhantomData<fn() -> (P, S, V)>,
+    types: Types<P, S, V>,
 }
+
+/// The types of a table. `fn` keeps it `Sync` whatever they are: it holds none of them.
+type Types<P, S, V> = PhantomData<fn() -> (P, S, V)>;
 
 impl<P, S, V> Table<P, S, V> {
     /// A table whose values are functions of their keys.

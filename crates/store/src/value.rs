@@ -98,6 +98,24 @@ impl Value for () {
     }
 }
 
+/// Appends a serde type's payload: what [`serde_value!`](crate::serde_value) writes, for generic types.
+///
+/// # Panics
+/// When serde itself cannot describe the type, such as a map of unknown length; a test of the table
+/// finds that at once.
+#[must_use]
+pub fn encode_serde<T: serde::Serialize>(value: &T, out: Vec<u8>) -> Vec<u8> {
+    postcard::to_extend(value, out).expect("a value that serde can describe")
+}
+
+/// Reads a payload that [`encode_serde`] wrote.
+///
+/// # Errors
+/// When it is damaged.
+pub fn decode_serde<T: serde::de::DeserializeOwned>(payload: &[u8]) -> Result<T, DecodeError> {
+    postcard::from_bytes(payload).map_err(DecodeError::value)
+}
+
 /// Makes a serde type a [`Value`]: `serde_value!(Account, format 1);`.
 #[macro_export]
 macro_rules! serde_value {
@@ -105,16 +123,13 @@ macro_rules! serde_value {
         impl $crate::Value for $type {
             const FORMAT: u8 = $format;
             fn encode(&self, out: &mut Vec<u8>) {
-                // Writing to a Vec fails only for types that serde itself cannot describe, such as
-                // a map of unknown length; a test of the table finds that at once.
-                let written = $crate::__postcard::to_extend(self, ::std::mem::take(out));
-                *out = written.expect("a value that serde can describe");
+                *out = $crate::encode_serde(self, ::std::mem::take(out));
             }
             fn decode(
                 _format: u8,
                 payload: &[u8],
             ) -> ::std::result::Result<Self, $crate::DecodeError> {
-                $crate::__postcard::from_bytes(payload).map_err($crate::DecodeError::value)
+                $crate::decode_serde(payload)
             }
         }
     };

@@ -1,6 +1,6 @@
 //! Walks a store and proves what the contract promises about the rows that are there.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     EngineError, Entry, Maintenance, ReadError, Schema, TableDef, Version, Walker, Writes, limits,
@@ -12,7 +12,7 @@ const PAGE: usize = 10_000;
 const FINDINGS: usize = 1_000;
 
 /// Something that should not be.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// The table, if it is about one.
     pub table: Option<String>,
@@ -21,7 +21,7 @@ pub struct Finding {
 }
 
 /// What was walked in one table.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableSummary {
     /// The table.
     pub table: String,
@@ -36,7 +36,7 @@ pub struct TableSummary {
 }
 
 /// The outcome of a walk.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerifyReport {
     /// Per table.
     pub tables: Vec<TableSummary>,

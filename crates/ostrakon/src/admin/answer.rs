@@ -175,63 +175,15 @@ impl TableAnswer {
     }
 }
 
-/// What a walk over the store found.
+/// What a walk found.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct VerifyAnswer {
-    /// Per table.
-    pub(crate) tables: Vec<VerifiedTable>,
-    /// What should not be; the first thousand.
-    pub(crate) findings: Vec<FoundProblem>,
-    /// How many there were in all.
-    pub(crate) findings_total: u64,
-}
-
-/// What was walked in one table.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct VerifiedTable {
-    /// The table.
-    pub(crate) table: String,
-    /// Its rows.
-    pub(crate) rows: u64,
-    /// Its partitions.
-    pub(crate) partitions: u64,
-    /// Bytes of keys and values.
-    pub(crate) bytes: u64,
-    /// Rows of its largest partition.
-    pub(crate) largest_partition: u64,
-}
-
-/// Something that should not be.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct FoundProblem {
-    /// The table, if it is about one.
-    pub(crate) table: Option<String>,
-    /// What was found, and what to do about it.
-    pub(crate) what: String,
-}
-
-impl From<VerifyReport> for VerifyAnswer {
-    fn from(report: VerifyReport) -> Self {
-        let table = |table: store::TableSummary| VerifiedTable {
-            table: table.table,
-            rows: table.rows,
-            partitions: table.partitions,
-            bytes: table.bytes,
-            largest_partition: table.largest_partition,
-        };
-        let finding = |found: store::Finding| FoundProblem { table: found.table, what: found.what };
-        Self {
-            tables: report.tables.into_iter().map(table).collect(),
-            findings: report.findings.into_iter().map(finding).collect(),
-            findings_total: report.findings_total,
-        }
-    }
-}
+#[serde(transparent)]
+pub(crate) struct VerifyAnswer(pub(crate) VerifyReport);
 
 impl VerifyAnswer {
     /// For a terminal.
     pub(crate) fn text(&self) -> String {
-        let row = |table: &VerifiedTable| {
+        let row = |table: &store::TableSummary| {
             vec![
                 table.table.clone(),
                 format::count(table.rows),
@@ -240,19 +192,19 @@ impl VerifyAnswer {
                 format::bytes(table.bytes),
             ]
         };
-        let rows: Vec<Vec<String>> = self.tables.iter().map(row).collect();
+        let rows: Vec<Vec<String>> = self.0.tables.iter().map(row).collect();
         let head = ["table", "rows", "partitions", "largest", "bytes"];
         let mut text = format::columns(&head, &rows);
         text.push('\n');
-        for found in &self.findings {
+        for found in &self.0.findings {
             let table = found.table.as_deref().unwrap_or("the store");
             let _ = writeln!(text, "{table}: {}", found.what);
         }
-        let unlisted = self.findings_total.saturating_sub(self.findings.len() as u64);
+        let unlisted = self.0.findings_total.saturating_sub(self.0.findings.len() as u64);
         if unlisted > 0 {
             let _ = writeln!(text, "and {} more", format::count(unlisted));
         }
-        let _ = match self.findings_total {
+        let _ = match self.0.findings_total {
             0 => writeln!(text, "Markers, versions and bounds are right."),
             total => writeln!(text, "{} findings.", format::count(total)),
         };
@@ -318,8 +270,9 @@ mod tests {
 
     #[test]
     fn findings_are_listed_and_counted() {
-        let found = FoundProblem { table: Some("a.b".into()), what: "too large".into() };
-        let answer = VerifyAnswer { tables: vec![], findings: vec![found], findings_total: 1500 };
+        let found = store::Finding { table: Some("a.b".into()), what: "too large".into() };
+        let report = VerifyReport { tables: vec![], findings: vec![found], findings_total: 1500 };
+        let answer = VerifyAnswer(report);
         let text = answer.text();
         assert!(text.contains("a.b: too large\nand 1,499 more\n1,500 findings."), "{text}");
     }

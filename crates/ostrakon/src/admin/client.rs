@@ -75,7 +75,7 @@ mod tests {
         );
         let answer = ask(running.connect().await, &Request::Verify, &mut watch).await;
         let Answer::Verify(answer) = answer.expect("answered") else { panic!("another answer") };
-        assert_eq!(answer.findings_total, 0);
+        assert_eq!(answer.0.findings_total, 0);
         assert!(seen.lock().expect("sound").contains(&"system.samples".to_owned()));
         running.end().await;
     }

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use answer::Answer;
+pub(crate) use answer::{Answer, VerifyAnswer};
 pub(crate) use reach::{ask, refuse_if_held};
 
 use crate::opening::OpenStore;
@@ -43,9 +43,12 @@ pub(crate) enum Request {
     },
 }
 
+/// Is told a table and its entries so far.
+type Progress = Box<dyn FnMut(&str, u64) + Send>;
+
 /// How the one who asked follows the work, and ends it.
 pub(crate) struct Watch {
-    progress: Box<dyn FnMut(&str, u64) + Send>,
+    progress: Progress,
     cancelled: Arc<AtomicBool>,
 }
 
@@ -105,7 +108,7 @@ pub(crate) async fn execute(
         Request::Verify => {
             let mut tell = |table: &str, entries| watch.tell(table, entries);
             let report = store::verify(opened.engine.as_ref(), &opened.schema, &mut tell).await?;
-            Ok(Answer::Verify(report.into()))
+            Ok(Answer::Verify(VerifyAnswer(report)))
         }
         Request::Backup { file } => {
             let summary = backup_file::write(opened, file, watch).await?;

@@ -96,8 +96,8 @@ impl Desk {
         send(&mut writer, &last).await
     }
 
-    /// Lets a thread of its own do the work, and passes on what it says. The outer error is about the
-    /// connection, the inner one about the work.
+    /// Lets a thread of its own do the work, and passes on what it says. The outer error is about
+    /// the connection, the inner one about the work.
     async fn work(
         &self,
         request: Request,

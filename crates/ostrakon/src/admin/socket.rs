@@ -21,8 +21,8 @@ pub(crate) struct AdminSocket {
 }
 
 impl AdminSocket {
-    /// Listens in `directory`, whose store the caller holds. So whatever socket stands there was left
-    /// by a process that is gone, and is replaced.
+    /// Listens in `directory`, whose store the caller holds. So whatever socket stands there was
+    /// left by a process that is gone, and is replaced.
     pub(crate) fn bind(directory: &Path) -> anyhow::Result<Self> {
         let path = directory.join(NAME);
         let listener = bind(directory, &path)
@@ -80,8 +80,8 @@ pub(crate) async fn connect(directory: &Path) -> anyhow::Result<Option<UnixStrea
     }
 }
 
-/// Calls `with` with a path of the socket in `directory` that is short enough for the system: a path
-/// through an open directory where the plain one is too long.
+/// Calls `with` with a path of the socket in `directory` that is short enough for the system: a
+/// path through an open directory where the plain one is too long.
 fn short<T>(directory: &Path, with: impl FnOnce(&Path) -> io::Result<T>) -> anyhow::Result<T> {
     let plain = directory.join(NAME);
     if plain.as_os_str().len() <= PATH_BYTES {

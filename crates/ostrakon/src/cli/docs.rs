@@ -91,10 +91,11 @@ fn table_section(table: &Described) -> String {
     let _ = write!(
         text,
         "| | |\n| --- | --- |\n| placement | `{}` |\n| writes | {} |\n| key | {keys} |\n\
-         | value | `{}` |\n| bounds | {limits} |\n",
+         | value | `{}`{} |\n| bounds | {limits} |\n",
         def.placement(),
         catalogue::writes(def),
         table.value,
+        field_list(table),
     );
     for query in def.queries() {
         let touches = match query.touches {
@@ -107,8 +108,13 @@ fn table_section(table: &Described) -> String {
     text + "\n"
 }
 
-/// An entity-relationship diagram. A table refers to another when its key holds the type that is the
-/// whole sort key of the other.
+fn field_list(table: &Described) -> String {
+    let names: Vec<&str> = table.fields.iter().map(|(name, _)| name.as_str()).collect();
+    if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) }
+}
+
+/// An entity-relationship diagram. A table refers to another when its key holds the type that is
+/// the whole sort key of the other.
 fn diagram(tables: &[Described]) -> String {
     let mut text = String::from("## Diagram\n\n```mermaid\nerDiagram\n");
     for table in tables {
@@ -117,7 +123,10 @@ fn diagram(tables: &[Described]) -> String {
         for (name, part) in parts {
             let _ = writeln!(text, "        {} {name} PK", words(part).join("_"));
         }
-        let _ = writeln!(text, "        {} value\n    }}", words(&table.value).join("_"));
+        for (name, kind) in &table.fields {
+            let _ = writeln!(text, "        {kind} {name}");
+        }
+        text.push_str("    }\n");
     }
     for table in tables {
         for other in tables.iter().filter(|other| refers(table, other)) {

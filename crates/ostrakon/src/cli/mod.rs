@@ -42,10 +42,10 @@ pub(crate) struct Cli {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Global {
     /// Configuration file [default: ostrakon.toml]
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Every command")]
     config: Option<PathBuf>,
     /// Directory of the store; wins over the configuration
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Every command")]
     data: Option<PathBuf>,
 }
 

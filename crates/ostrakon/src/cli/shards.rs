@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use placement::activity::{Model, compare};
-use placement::render::{self, ShardReport};
+use placement::render;
 
 use super::{Global, print, unexpected};
 use crate::admin::{Answer, Request};
 use crate::failure;
+use crate::generated;
 
 /// Judge where the rows of each table live, and how the load would spread over a cluster
 #[derive(Debug, Args)]
@@ -24,7 +24,7 @@ pub(crate) struct Shards {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     nodes: Option<u16>,
     /// Compare shard keys on generated rows instead of reading the store
-    #[arg(long, value_name = "WHAT", conflicts_with = "nodes")]
+    #[arg(long, value_name = "WHAT")]
     generated: Option<Generated>,
 }
 
@@ -39,9 +39,7 @@ impl Shards {
     /// Shows the report.
     pub(crate) fn run(self, global: &Global) -> anyhow::Result<u8> {
         let report = match self.generated {
-            Some(Generated::Activity) => {
-                ShardReport { tables: Vec::new(), activity: Some(compare(&Model::default())) }
-            }
+            Some(Generated::Activity) => generated::activity(self.nodes)?,
             None => {
                 let answer = global.ask(&Request::Shards { nodes: self.nodes })?;
                 let Answer::Shards(report) = answer else { return Err(unexpected()) };

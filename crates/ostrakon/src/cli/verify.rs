@@ -31,6 +31,6 @@ impl Verify {
             return Err(unexpected());
         };
         print(&if json { serde_json::to_string_pretty(&answer)? + "\n" } else { answer.text() })?;
-        Ok(if answer.findings_total == 0 { failure::OK } else { failure::FAILED })
+        Ok(if answer.0.is_clean() { failure::OK } else { failure::FAILED })
     }
 }

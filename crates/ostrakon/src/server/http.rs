@@ -1,5 +1,6 @@
 //! HTTP connections: accepted, limited, and finished before the server ends.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
+use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::limit::RequestBodyLimitLayer;
@@ -28,8 +30,13 @@ const ANSWER: Duration = Duration::from_secs(30);
 const BODY_BYTES: usize = 64 * 1024;
 /// Bytes of a request's head, and of what is buffered for a connection.
 const BUFFER_BYTES: usize = 64 * 1024;
+/// How long a connection may live: a client that never reads its answer must not keep it.
+const AGE: Duration = Duration::from_secs(600);
 /// How long requests get to end when the server stops.
 const GRACE: Duration = Duration::from_secs(10);
+
+/// A connection with the routes behind it.
+type Connection = http1::Connection<TokioIo<TcpStream>, TowerToHyperService<Router>>;
 
 /// Serves until told to stop.
 pub(crate) async fn serve(listener: TcpListener, router: Router, mut stop: watch::Receiver<bool>) {
@@ -88,16 +95,22 @@ async fn connection(
         builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = stopped(&mut stop) => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
+        ended = connection.as_mut() => Ok(ended),
+        () = stopped(&mut stop) => finish(connection).await,
+        () = tokio::time::sleep(AGE) => finish(connection).await,
     };
-    if let Err(error) = ended {
-        tracing::debug!(%error, "a connection ended early");
+    match ended {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::debug!(%error, "a connection ended early"),
+        Err(_) => tracing::debug!("a connection was cut"),
     }
     drop(permit);
+}
+
+/// Lets the request that is being answered end, and no other begin.
+async fn finish(mut connection: Pin<&mut Connection>) -> Result<hyper::Result<()>, Elapsed> {
+    connection.as_mut().graceful_shutdown();
+    timeout(GRACE, connection).await
 }
 
 #[cfg(test)]

@@ -47,7 +47,8 @@ pub(crate) fn listen(address: SocketAddr) -> anyhow::Result<std::net::TcpListene
     Ok(listener)
 }
 
-/// Serves the store until a signal asks to end, then closes it. `ready` is called once pages answer.
+/// Serves the store until a signal asks to end, then closes it. `ready` is called once pages
+/// answer.
 pub(crate) async fn run(
     opened: OpenStore,
     directory: &Path,

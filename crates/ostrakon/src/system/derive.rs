@@ -19,8 +19,8 @@ pub(crate) fn bucket(number: SampleNumber) -> u64 {
     number.0 / SAMPLES_PER_BUCKET
 }
 
-/// The buckets that are due to be swept: from the first that may still hold rows, at most `limit` of
-/// them. Empty when the clock went back.
+/// The buckets that are due to be swept: from the first that may still hold rows, at most `limit`
+/// of them. Empty when the clock went back.
 pub(crate) fn to_sweep(swept_to: u64, now: SampleNumber, limit: u64) -> std::ops::Range<u64> {
     let keep_from = bucket(now).saturating_sub(SAMPLE_BUCKETS);
     swept_to..keep_from.min(swept_to.saturating_add(limit)).max(swept_to)

@@ -104,7 +104,7 @@ pub(crate) mod setting {
     pub(crate) const SWEPT_TO: &str = "samples_swept_to";
 }
 
-/// Settings of the store. A handful of rows that change a few times an hour: one partition is right.
+/// Settings of the store. A handful of rows that rarely change: one partition is right.
 pub(crate) static SETTINGS: Table<(), String, Setting> = Table::guarded(
     "system.settings",
     "Something settled for the whole store, under its name.",

@@ -15,45 +15,68 @@ const RIGHT: f64 = 6.0;
 /// Points drawn; an hour of samples is thinned to what the eye can tell apart.
 const POINTS: usize = 240;
 
-/// The chart of `points` between two moments. `words` names a value on the scale; `none` stands
-/// there instead of an empty one.
-pub(crate) fn line(
-    title: &str,
-    points: &[Point],
-    (from, to): (u64, u64),
-    words: fn(f64) -> String,
-    none: &str,
-) -> Markup {
-    if points.is_empty() {
-        return html! { figure { figcaption { h3 { (title) } } p.note { (none) } } };
-    }
-    let highest = points.iter().map(|point| point.1).fold(0.0, f64::max);
-    let scale = Scale { from, to, top: round_up(highest) };
-    let points = thin(points);
-    let placed: Vec<(f64, f64)> = points.iter().map(|point| scale.place(*point)).collect();
-    let latest = points.last().map_or(0.0, |point| point.1);
-    let described = format!("{title}: {} at last, {} at most", words(latest), words(highest));
-    html! {
-        figure {
-            figcaption { h3 { (title) } span.now { (words(latest)) } }
-            svg.chart viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(described) {
-                @for step in 0..=2u8 {
-                    @let value = scale.top * f64::from(step) / 2.0;
-                    @let y = scale.place((from, value)).1;
-                    line.grid x1=(LEFT) x2=(WIDTH - RIGHT) y1=(short(y)) y2=(short(y)) {}
-                    text x=(LEFT - 8.0) y=(short(y + 4.0)) text-anchor="end" { (words(value)) }
-                }
-                text x=(LEFT) y=(HEIGHT - 4.0) { (clock(from)) }
-                text x=(WIDTH - RIGHT) y=(HEIGHT - 4.0) text-anchor="end" { (clock(to)) }
-                @if placed.len() > 1 {
-                    path.area d=(area(&placed)) {}
-                    path.curve d=(curve(&placed)) {}
-                }
-                @if let Some((x, y)) = placed.last() {
-                    circle.dot cx=(short(*x)) cy=(short(*y)) r="3" {}
+/// A chart of one curve.
+#[derive(Debug)]
+pub(crate) struct Chart<'a> {
+    /// What is measured.
+    pub(crate) title: &'a str,
+    /// The curve, in order of time.
+    pub(crate) points: &'a [Point],
+    /// The moments at both ends.
+    pub(crate) span: (u64, u64),
+    /// Seconds without a point after which the curve is broken: nobody measured.
+    pub(crate) gap: u64,
+    /// Stands there instead of an empty chart.
+    pub(crate) none: &'a str,
+}
+
+impl Chart<'_> {
+    /// The chart; `words` names a value on the scale.
+    pub(crate) fn line(&self, words: fn(f64) -> String) -> Markup {
+        let Some((_, latest)) = self.points.last() else {
+            return html! { figure { figcaption { h3 { (self.title) } } p.note { (self.none) } } };
+        };
+        let highest = self.points.iter().map(|point| point.1).fold(0.0, f64::max);
+        let title = self.title;
+        let described = format!("{title}: {} at last, {} at most", words(*latest), words(highest));
+        html! {
+            figure {
+                figcaption { h3 { (title) } span.now { (words(*latest)) } }
+                svg.chart viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img"
+                    aria-label=(described)
+                {
+                    (self.drawing(&Scale::new(self.span, highest), words))
                 }
             }
         }
+    }
+
+    fn drawing(&self, scale: &Scale, words: fn(f64) -> String) -> Markup {
+        let (from, to) = self.span;
+        let points = thin(self.points);
+        html! {
+            @for step in 0..=2u8 {
+                @let value = scale.top * f64::from(step) / 2.0;
+                @let y = scale.place((from, value)).1;
+                line.grid x1=(LEFT) x2=(WIDTH - RIGHT) y1=(short(y)) y2=(short(y)) {}
+                text x=(LEFT - 8.0) y=(short(y + 4.0)) text-anchor="end" { (words(value)) }
+            }
+            text x=(LEFT) y=(HEIGHT - 4.0) { (clock(from)) }
+            text x=(WIDTH - RIGHT) y=(HEIGHT - 4.0) text-anchor="end" { (clock(to)) }
+            @for piece in points.chunk_by(|a, b| b.0.saturating_sub(a.0) <= self.pause()) {
+                @let placed: Vec<(f64, f64)> = piece.iter().map(|p| scale.place(*p)).collect();
+                path.area d=(area(&placed)) {}
+                path.curve d=(curve(&placed)) {}
+            }
+            @if let Some((x, y)) = points.last().map(|point| scale.place(*point)) {
+                circle.dot cx=(short(x)) cy=(short(y)) r="3" {}
+            }
+        }
+    }
+
+    /// The gap, as wide as thinning makes it.
+    fn pause(&self) -> u64 {
+        self.gap * step(self.points) as u64
     }
 }
 
@@ -64,6 +87,10 @@ struct Scale {
 }
 
 impl Scale {
+    fn new((from, to): (u64, u64), highest: f64) -> Self {
+        Self { from, to, top: round_up(highest) }
+    }
+
     fn place(&self, (at, value): Point) -> (f64, f64) {
         let span = self.to.saturating_sub(self.from).max(1) as f64;
         let right = at.clamp(self.from, self.to.max(self.from)) - self.from;
@@ -73,8 +100,8 @@ impl Scale {
     }
 }
 
-/// A round number at or above the value, so that the scale has short words. Sizes are round in powers
-/// of two and times in tens; halves and quarters of 1024 read well in both.
+/// A round number at or above the value, so that the scale has short words. Sizes are round in
+/// powers of two and times in tens; halves and quarters of 1024 read well in both.
 fn round_up(value: f64) -> f64 {
     if value <= 0.0 || !value.is_finite() {
         return 1.0;
@@ -93,10 +120,13 @@ fn round_in_tens(value: f64) -> f64 {
     step.unwrap_or(10.0) * unit
 }
 
+fn step(points: &[Point]) -> usize {
+    points.len().div_ceil(POINTS).max(1)
+}
+
 fn thin(points: &[Point]) -> Vec<Point> {
-    let step = points.len().div_ceil(POINTS).max(1);
     // From the end, so that the latest point is always there.
-    let mut kept: Vec<Point> = points.iter().rev().step_by(step).copied().collect();
+    let mut kept: Vec<Point> = points.iter().rev().step_by(step(points)).copied().collect();
     kept.reverse();
     kept
 }
@@ -145,21 +175,31 @@ mod tests {
         assert!(round_up(f64::NAN) == 1.0 && round_up(f64::INFINITY) == 1.0);
     }
 
+    fn draw(points: &[Point], span: (u64, u64)) -> String {
+        let chart = Chart { title: "x", points, span, gap: 2, none: "none yet" };
+        chart.line(|value| value.to_string()).into_string()
+    }
+
     #[test]
     fn the_curve_stays_inside_the_drawing_and_ends_at_the_latest_point() {
         let points: Vec<Point> = (0..1000).map(|at| (at, (at % 7) as f64)).collect();
-        let chart = line("x", &points, (0, 999), |value| value.to_string(), "").into_string();
+        let chart = draw(&points, (0, 999));
         assert!(chart.contains("cx=\"454.0\""), "{chart}");
         assert!(!chart.contains("NaN") && !chart.contains("L-"), "{chart}");
+        assert_eq!(chart.matches("class=\"curve\"").count(), 1);
         assert!(thin(&points).len() <= POINTS);
     }
 
     #[test]
-    fn no_point_and_one_point_are_drawn_without_a_curve() {
-        for points in [&[][..], &[(5, 3.0)][..]] {
-            let chart = line("x", points, (0, 10), |value| value.to_string(), "none").into_string();
-            assert!(!chart.contains("class=\"curve\""), "{chart}");
-            assert_eq!(chart.contains("none"), points.is_empty());
-        }
+    fn the_curve_is_broken_where_nobody_measured() {
+        let chart = draw(&[(1, 1.0), (2, 1.0), (8, 1.0), (9, 1.0)], (0, 10));
+        assert_eq!(chart.matches("class=\"curve\"").count(), 2, "{chart}");
+    }
+
+    #[test]
+    fn one_point_is_drawn_and_none_is_said() {
+        assert!(draw(&[(5, 3.0)], (0, 10)).contains("<circle"));
+        let none = draw(&[], (0, 10));
+        assert!(none.contains("none yet") && !none.contains("<svg"), "{none}");
     }
 }

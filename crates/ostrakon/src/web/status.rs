@@ -3,13 +3,13 @@
 use maud::{Markup, html};
 use store::{EngineInfo, Stat};
 
-use super::chart;
+use super::chart::Chart;
 use super::messages::Messages;
 use crate::catalogue;
 use crate::format;
 use crate::server::reports::Made;
 use crate::system::derive::{self, sample_time};
-use crate::system::tables::{Sample, SampleNumber, Start, StartNumber};
+use crate::system::tables::{SAMPLE_SECONDS, Sample, SampleNumber, Start, StartNumber};
 
 /// Everything the page shows.
 #[derive(Debug)]
@@ -69,7 +69,6 @@ impl Status<'_> {
             (words.on_disk, format::bytes(self.info.disk_bytes)),
             (words.engine, self.info.engine.to_owned()),
             (words.format, self.info.format.to_string()),
-            (words.start, format::count(self.start.0.0)),
             (words.since, since.unwrap_or_else(dash)),
         ];
         html! {
@@ -90,15 +89,21 @@ impl Status<'_> {
         let first = self.samples.first().map_or(self.now, |(number, ..)| sample_time(*number));
         let first = first.min(self.now.saturating_sub(300)).max(self.now.saturating_sub(3600));
         let span = (first, self.now);
-        let none = words.no_samples;
         let disk = derive::disk_over_time(&self.samples);
         let batches = derive::batch_time_over_time(&self.samples);
+        let curve = |title, points| Chart {
+            title,
+            points,
+            span,
+            gap: 3 * SAMPLE_SECONDS,
+            none: words.no_samples,
+        };
         html! {
             section {
                 h2 { (words.last_hour) }
                 div.charts {
-                    (chart::line(words.disk_chart, &disk, span, |v| format::bytes(v as u64), none))
-                    (chart::line(words.batch_chart, &batches, span, format::duration, none))
+                    (curve(words.disk_chart, &disk).line(|value| format::bytes(value as u64)))
+                    (curve(words.batch_chart, &batches).line(format::duration))
                 }
             }
         }
@@ -119,7 +124,7 @@ impl Status<'_> {
             section {
                 h2 { (words.tables) }
                 div.scroll {
-                    table {
+                    table.cards {
                         thead { tr { @for (name, class) in head {
                             th scope="col" class=[Some(class).filter(|c| !c.is_empty())] { (name) }
                         } } }
@@ -142,16 +147,20 @@ impl Status<'_> {
         let found = self
             .counted
             .and_then(|made| made.report.tables.iter().find(|report| report.table == def.name()));
-        let number = |value: Option<String>| html! { td.number { (value.unwrap_or_else(dash)) } };
+        let words = self.words;
+        // On a phone a row becomes a card, and each cell says what it is.
+        let number = |name: &str, value: Option<String>| {
+            html! { td.number data-name=(name) { (value.unwrap_or_else(dash)) } }
+        };
         html! {
             tr {
                 th scope="row" { (def.name()) small { (def.about()) } }
-                td.word { code { (def.placement()) } }
-                td.word { (catalogue::writes(def)) }
-                (number(found.map(|report| format::count(report.rows))))
-                (number(found.map(|report| format::count(report.partitions.count))))
-                (number(found.map(|report| format::bytes(report.bytes))))
-                td {
+                td.word data-name=(words.placement) { code { (def.placement()) } }
+                td.word data-name=(words.writes) { (catalogue::writes(def)) }
+                (number(words.rows, found.map(|report| format::count(report.rows))))
+                (number(words.partitions, found.map(|r| format::count(r.partitions.count))))
+                (number(words.bytes, found.map(|report| format::bytes(report.bytes))))
+                td data-name=(words.verdict) {
                     @if let Some(report) = found {
                         @let grade = report.grade().to_string();
                         span class={ "badge " (grade) } { (grade) }
@@ -169,19 +178,20 @@ impl Status<'_> {
                 div.scroll {
                     table.plain {
                         thead { tr {
-                            @for name in [words.number, words.time, words.version, words.process] {
+                            @for name in [words.number, words.time, words.version] {
                                 th scope="col" { (name) }
                             }
+                            th.rare scope="col" { (words.process) }
                         } }
                         tbody { @for (number, start) in &self.starts {
                             tr {
-                                th scope="row" {
+                                th.word scope="row" {
                                     (format::count(number.0))
-                                    @if *number == self.start.0 { " · " (words.this_start) }
+                                    @if *number == self.start.0 { small { (words.this_start) } }
                                 }
                                 td.word { (format::utc(start.at)) }
                                 td.word { (start.version) }
-                                td.word { (start.process) }
+                                td.word.rare { (start.process) }
                             }
                         } }
                     }
@@ -195,20 +205,12 @@ impl Status<'_> {
         html! {
             section {
                 h2 { (words.measurements) }
-                div.scroll {
-                    table.plain {
-                        thead { tr {
-                            th scope="col" { (words.measurement) }
-                            th.number scope="col" { (words.value) }
-                        } }
-                        tbody { @for stat in &self.stats {
-                            tr {
-                                th scope="row" { (stat.help.trim_end_matches('.')) }
-                                td.number { (value(stat)) }
-                            }
-                        } }
+                dl.pairs { @for stat in &self.stats {
+                    div {
+                        dt { (stat.help.trim_end_matches('.')) }
+                        dd { (value(stat)) }
                     }
-                }
+                } }
                 p.note { (words.measurements_note) " " a href="/metrics" { "/metrics" } "." }
             }
         }
@@ -268,7 +270,7 @@ mod tests {
             "system.samples",
             "2.0 ms",
             "2.0 KiB",
-            "1 · this one",
+            "1<small>this one</small>",
         ] {
             assert!(page.contains(text), "{text} is not in {page}");
         }

@@ -17,7 +17,7 @@ pub(crate) static ROWS: Table<u64, u64, Vec<u8>> = Table::once(
     "faults.rows",
     "A row whose value is a function of its key.",
     Placement::Hashed,
-    Bounds::rows(100_000).values(256 * 1024),
+    Bounds::rows(10_000_000).values(256 * 1024),
 );
 
 /// Rows written in bulk runs.

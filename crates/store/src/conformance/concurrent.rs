@@ -101,7 +101,7 @@ async fn write(store: Store, mut rng: Rng, operations: usize) -> Vec<(u8, Versio
 async fn put_and_read_back(store: &Store, rng: &mut Rng) {
     let partition = rng.u16(0..50);
     let keys: Vec<(u16, u16)> = (0..10).map(|_| (partition, rng.u16(0..100))).collect();
-    let value = |(p, s): &(u16, u16)| vec![p.to_be_bytes(), s.to_be_bytes()].concat();
+    let value = |(p, s): &(u16, u16)| [p.to_be_bytes(), s.to_be_bytes()].concat();
     let rows = keys.iter().map(|key| FACTS.row(&key.0, &key.1, &value(key)).expect("a row"));
     store.put(rows.collect()).await.expect("puts");
     let found = store.get_many(&FACTS, &keys).await.expect("reads");

@@ -3,8 +3,11 @@
 //! The one list from which `schema`, `shards`, `verify`, `backup` and the generated documents know
 //! the tables. A service adds its own here.
 
+mod fields;
+
 use std::any::type_name;
 
+use serde::Deserialize;
 use store::{Schema, Table, TableDef, Writes};
 
 use crate::system::tables::{SAMPLES, SETTINGS, STARTS};
@@ -20,6 +23,8 @@ pub(crate) struct Described {
     pub(crate) sort: String,
     /// Type of its value.
     pub(crate) value: String,
+    /// Fields of its value with their types.
+    pub(crate) fields: Vec<(String, String)>,
 }
 
 /// All tables, by name.
@@ -42,12 +47,13 @@ pub(crate) fn writes(table: &TableDef) -> &'static str {
     }
 }
 
-fn describe<P, S, V>(table: &'static Table<P, S, V>) -> Described {
+fn describe<'de, P, S, V: Deserialize<'de>>(table: &'static Table<P, S, V>) -> Described {
     Described {
         def: table.def(),
         partition: short(type_name::<P>()),
         sort: short(type_name::<S>()),
         value: short(type_name::<V>()),
+        fields: fields::of::<V>(),
     }
 }
 

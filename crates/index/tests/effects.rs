@@ -1,0 +1,422 @@
+//! Effects: races of driver and writers, repeated requests, unknown outcomes, calls that fail.
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use common::cancel::{Yielding, poll_some};
+use common::faults::Faulty;
+use common::{Home, POISON, World, change, op, says};
+use fastrand::Rng;
+use index::{
+    CALL_BYTES, CALLS_PER_CHANGE, Call, Calls, ChangeError, Driver, DriverSettings, Effects,
+    INTENTS, Millis, Retried,
+};
+use store::conformance::{full, seed};
+use store::{Engine, OpId, PageRequest, Schema, Version};
+
+/// Projects of a race, from 1.
+const PROJECTS: u64 = 60;
+const DAY: u64 = 24 * 60 * 60 * 1000;
+
+/// A driver that takes every intent at once.
+fn eager(world: &World) -> Driver {
+    let settings =
+        DriverSettings { age: Duration::ZERO, period: Duration::ZERO, ..DriverSettings::default() };
+    Driver::new(world.effects.clone(), settings)
+}
+
+/// A moment at which all intents of this test are old enough.
+fn soon() -> Millis {
+    Millis(Millis::now().0 + 1000)
+}
+
+async fn intents(world: &World) -> usize {
+    let mut count = 0;
+    for lane in 0..16 {
+        let page = world.store.page(&INTENTS, &lane, PageRequest::first(256)).await;
+        count += page.expect("reads").rows.len();
+    }
+    count
+}
+
+#[tokio::test]
+async fn a_change_is_whole_and_leaves_no_intent() {
+    for (_, home) in Home::both() {
+        let world = home.world();
+        for score in [5, 9, 0, 2] {
+            let changed = world.score(4, score, op()).await.expect("is done");
+            assert!(changed.finished && !changed.repeated);
+            assert_eq!(changed.result, score.to_be_bytes().as_slice());
+            assert!(world.is_whole(4).await, "{:?}", world.seen(4).await);
+        }
+        assert_eq!(world.seen(4).await[0], Some((4, 2)));
+        assert_eq!(intents(&world).await, 0);
+        assert_eq!(world.effects.stats().changes, 4);
+        home.expect_clean().await;
+    }
+}
+
+#[tokio::test]
+async fn a_conflict_does_nothing_and_a_new_attempt_does_it_once() {
+    let home = Home::model();
+    let world = home.world();
+    world.score(1, 5, op()).await.expect("is done");
+    let (stale, calls) = change(1, Version::NEVER, 8, op());
+    let error = world.effects.change(stale, calls).await.expect_err("stale");
+    assert!(matches!(error, ChangeError::Conflict { current: Version(1), .. }), "{error}");
+    assert_eq!(world.seen(1).await, [Some((1, 5)); 4]);
+    assert_eq!(intents(&world).await, 0);
+    world.score(1, 8, op()).await.expect("is done");
+    assert_eq!(world.seen(1).await, [Some((2, 8)); 4]);
+}
+
+/// A request that is repeated with its Idempotency-Key derives other calls from what the first one
+/// did. They must not be applied: their commit never was.
+#[tokio::test]
+async fn a_repeated_request_applies_the_calls_of_the_first() {
+    let home = Home::model();
+    let world = home.world();
+    let key = op();
+    world.score(1, 5, key).await.expect("is done");
+    let again = world.score(1, 7, key).await.expect("was done");
+    assert!(again.repeated && again.finished);
+    assert_eq!(again.result, 5u64.to_be_bytes().as_slice(), "the first one's result");
+    assert_eq!(world.seen(1).await, [Some((1, 5)); 4]);
+    assert_eq!(intents(&world).await, 0);
+    // Without calls, too.
+    let (commit, _) = change(1, Version(1), 9, key);
+    assert!(world.effects.change(commit, Vec::new()).await.expect("was done").repeated);
+    assert_eq!(world.operations(1).await.len(), 1);
+}
+
+/// The first request died after its commit; the repeated one finishes what it left.
+#[tokio::test]
+async fn a_repeated_request_finishes_what_the_first_one_left() {
+    let home = Home::model();
+    let world = home.world();
+    let key = op();
+    // Cancelled at each of its awaits in turn, until one attempt runs to its end.
+    let slow = World::on(Arc::new(Yielding(home.engine())));
+    let mut repeated = 0;
+    for polls in 0.. {
+        let project = polls as u64;
+        let key = OpId((u128::from_be_bytes(key.0) ^ polls as u128).to_be_bytes());
+        let done = poll_some(slow.score(project, 5, key), polls).await;
+        let again = world.score(project, 7, key).await.expect("is done");
+        assert!(again.finished);
+        assert!(world.is_whole(project).await, "{polls}: {:?}", world.seen(project).await);
+        assert_eq!(world.operations(project).await.len(), 1);
+        repeated += usize::from(again.repeated);
+        if done.is_some() {
+            break;
+        }
+    }
+    assert!(repeated > 5, "only {repeated} requests died after their commit");
+    // Those that died before it left intents whose operation others have done.
+    assert!(intents(&world).await > 0);
+    let step = eager(&world).step(soon()).await.expect("reads");
+    assert_eq!((step.left, step.finished), (0, 0), "{step:?}");
+    assert!(step.dropped > 0);
+    home.expect_clean().await;
+}
+
+/// What the writers of a race were told.
+#[derive(Default)]
+struct Told {
+    done: Vec<(u64, u128)>,
+    conflicts: Vec<(u64, u128)>,
+    unknown: Vec<(u64, u128)>,
+}
+
+async fn write(world: World, mut rng: Rng, changes: usize) -> Told {
+    let mut told = Told::default();
+    for _ in 0..changes {
+        // Few projects, so that writers meet; and many, so that for most of them some change is the
+        // last one, which no later change covers up.
+        let project = if rng.bool() { rng.u64(1..3) } else { rng.u64(3..PROJECTS) };
+        let score = rng.u64(0..50);
+        let op = OpId(rng.u128(1..).to_be_bytes());
+        let name = (project, u128::from_be_bytes(op.0));
+        match world.score(project, score, op).await {
+            Ok(_) => told.done.push(name),
+            Err(ChangeError::Conflict { .. }) => told.conflicts.push(name),
+            Err(ChangeError::Unknown(_)) => told.unknown.push(name),
+            Err(error) => panic!("{error}"),
+        }
+        tokio::task::yield_now().await;
+    }
+    told
+}
+
+/// Writers and two drivers that wait for nobody, on an engine that may lie.
+async fn race(home: &Home, engine: Arc<dyn Engine>, seed: u64, changes: usize) {
+    // More awaits, so that writers and drivers meet between any two steps.
+    let world = World::on(Arc::new(Yielding(engine)));
+    let stop = Arc::new(AtomicBool::new(false));
+    let drivers: Vec<_> = (0..2)
+        .map(|_| {
+            let (mut driver, stop) = (eager(&world), stop.clone());
+            tokio::spawn(async move {
+                let mut taken = 0;
+                while !stop.load(Ordering::Relaxed) {
+                    taken += driver.step(soon()).await.map_or(0, |step| step.found);
+                    tokio::task::yield_now().await;
+                }
+                taken
+            })
+        })
+        .collect();
+    let writers: Vec<_> = (0..8)
+        .map(|i| tokio::spawn(write(world.clone(), Rng::with_seed(seed + i), changes / 8)))
+        .collect();
+    let mut told = Told::default();
+    for writer in writers {
+        let more = writer.await.expect("a writer ends");
+        told.done.extend(more.done);
+        told.conflicts.extend(more.conflicts);
+        told.unknown.extend(more.unknown);
+    }
+    stop.store(true, Ordering::Relaxed);
+    let mut taken = 0;
+    for driver in drivers {
+        taken += driver.await.expect("a driver ends");
+    }
+    check_race(home, &told).await;
+    let (done, conflicts) = (told.done.len(), told.conflicts.len());
+    println!("{done} done, {conflicts} conflicts, {} unknown, {taken} taken", told.unknown.len());
+    assert!(done > 0 && conflicts > 0 && taken > 0, "no race");
+}
+
+async fn check_race(home: &Home, told: &Told) {
+    let honest = home.world();
+    let mut driver = eager(&honest);
+    // A step is bounded; there may be more than one step's worth.
+    let mut more = true;
+    while more {
+        let step = driver.step(soon()).await.expect("reads");
+        assert_eq!(step.left, 0, "{step:?}");
+        more = step.more;
+    }
+    assert_eq!(intents(&honest).await, 0);
+    for project in 1..PROJECTS {
+        assert!(honest.is_whole(project).await, "{project}: {:?}", honest.seen(project).await);
+        // One operation for each version: nothing is doubled.
+        let done = honest.operations(project).await;
+        let of = |names: &[(u64, u128)]| {
+            let own = names.iter().filter(|(of, _)| *of == project);
+            own.map(|(_, op)| *op).collect::<Vec<_>>()
+        };
+        assert!(of(&told.done).iter().all(|op| done.contains(op)), "a change was lost");
+        assert!(!of(&told.conflicts).iter().any(|op| done.contains(op)), "a refused one was done");
+        let known = [of(&told.done), of(&told.unknown)].concat();
+        assert!(done.iter().all(|op| known.contains(op)), "a change from nowhere");
+    }
+    home.expect_clean().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn drivers_that_race_writers_do_everything_once() {
+    let seed = seed("effects race");
+    for (name, home) in Home::both() {
+        println!("{name}");
+        race(&home, home.engine(), seed, if full() { 8_000 } else { 400 }).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unknown_outcomes_of_every_commit_double_and_lose_nothing() {
+    let seed = seed("effects unknown");
+    for (name, home) in Home::both() {
+        println!("{name}");
+        let faulty = Faulty::lying(home.engine(), seed);
+        race(&home, faulty.clone(), seed, if full() { 8_000 } else { 400 }).await;
+        assert!(faulty.unknown.load(Ordering::Relaxed) > 500);
+    }
+}
+
+#[tokio::test]
+async fn young_intents_are_left_to_their_writers() {
+    let home = Home::model();
+    let world = home.world();
+    world.score(1, POISON, op()).await.expect("is committed");
+    let mut driver = Driver::new(world.effects.clone(), DriverSettings::default());
+    let now = Millis::now();
+    assert_eq!(driver.step(now).await.expect("reads").found, 0);
+    let later = Millis(now.0 + 11_000);
+    assert_eq!(driver.step(later).await.expect("reads").found, 1);
+    assert!(!home.verify().await.is_clean());
+}
+
+#[tokio::test]
+async fn a_poisoned_call_is_kept_aside_after_its_tries_and_retried_by_command() {
+    let home = Home::model();
+    let world = home.world();
+    let changed = world.score(1, POISON, op()).await.expect("is committed");
+    assert!(!changed.finished, "the poisoned call is left");
+    world.score(3, 1, op()).await.expect("others go on");
+    let mut driver = eager(&world);
+    for _ in 1..DriverSettings::default().tries {
+        let step = driver.step(soon()).await.expect("reads");
+        assert_eq!((step.found, step.left, step.aside), (1, 1, 0), "{step:?}");
+    }
+    let step = driver.step(soon()).await.expect("reads");
+    assert_eq!((step.finished, step.aside), (1, 1), "{step:?}");
+    assert_eq!(intents(&world).await, 0);
+    // The calls beside it were applied.
+    assert_eq!(world.seen(1).await[..3], [Some((1, POISON)); 3]);
+    assert_eq!(world.effects.stuck_count().await.expect("reads"), 1);
+    let report = home.verify().await;
+    assert_eq!((report.stuck, report.findings_total), (1, 1), "{report:?}");
+    says(&report.findings[0].what, &["1 calls are stuck", "retry or discard"]);
+    retry_stuck(&home, &world).await;
+}
+
+async fn retry_stuck(home: &Home, world: &World) {
+    let page = world.effects.stuck(None).await.expect("reads");
+    let (key, stuck) = page.calls.first().expect("the stuck one");
+    assert_eq!((stuck.tries, stuck.undecided), (5, false));
+    says(&stuck.reason, &["666 is no score"]);
+    let retried = world.effects.retry_all().await.expect("goes through");
+    assert_eq!(retried, Retried { failed: 1, ..Retried::default() });
+    let page = world.effects.stuck(None).await.expect("reads");
+    assert_eq!(page.calls[0].1.tries, 6);
+    // A program that knows better applies it.
+    let mended = Effects::new(world.store.clone(), Schema::default(), Calls::new().with(Lenient));
+    let retried = mended.retry_all().await.expect("goes through");
+    assert_eq!(retried, Retried { applied: 1, ..Retried::default() });
+    assert_eq!(world.effects.stuck_count().await.expect("reads"), 0);
+    assert!(world.effects.retry(*key).await.is_err(), "it is no longer stuck");
+    home.expect_clean().await;
+}
+
+/// Takes every score.
+struct Lenient;
+
+impl index::Apply for Lenient {
+    fn kind(&self) -> &'static str {
+        common::SetScore::KIND
+    }
+    fn apply<'a>(&'a self, _: &'a [u8]) -> store::Task<'a, Result<(), index::CallError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+/// After 24 hours an operation id is forgotten, and a conflict no longer proves that the commit was
+/// never done: the machine may have been off since. A person decides.
+#[tokio::test]
+async fn an_intent_older_than_its_operation_id_is_decided_by_a_person() {
+    let home = Home::model();
+    let world = home.world();
+    for project in [1, 2] {
+        let (commit, calls) = change(project, Version::NEVER, 5, op());
+        let slow = World::on(Arc::new(Yielding(home.engine())));
+        // Two polls per verb: the intent is put, nothing else.
+        assert!(poll_some(slow.effects.change(commit, calls), 3).await.is_none());
+    }
+    assert_eq!(intents(&world).await, 2);
+    // Project 1 is changed by somebody else, so that the intent's commit conflicts.
+    world.score(1, 8, op()).await.expect("is done");
+    let mut driver = eager(&world);
+    let step = driver.step(Millis(Millis::now().0 + 2 * DAY)).await.expect("reads");
+    assert_eq!((step.finished, step.aside, step.dropped), (2, 3, 0), "{step:?}");
+    assert_eq!(world.seen(2).await, [Some((1, 5)); 4], "a commit that still fits is certain");
+    assert_eq!(world.seen(1).await, [Some((1, 8)); 4], "nothing undecided is applied");
+    let retried = world.effects.retry_all().await.expect("goes through");
+    assert_eq!(retried, Retried { undecided: 3, ..Retried::default() });
+    for (key, stuck) in world.effects.stuck(None).await.expect("reads").calls {
+        says(&stuck.reason, &["operation id is forgotten", "retry or discard"]);
+        world.effects.discard(key).await.expect("is forgotten");
+    }
+    home.expect_clean().await;
+}
+
+#[tokio::test]
+async fn a_younger_intent_that_conflicts_was_never_done_and_is_dropped() {
+    let home = Home::model();
+    let world = home.world();
+    let (commit, calls) = change(1, Version::NEVER, 5, op());
+    let slow = World::on(Arc::new(Yielding(home.engine())));
+    assert!(poll_some(slow.effects.change(commit, calls), 3).await.is_none());
+    world.score(1, 8, op()).await.expect("is done");
+    let step = eager(&world).step(soon()).await.expect("reads");
+    assert_eq!((step.found, step.dropped), (1, 1), "{step:?}");
+    assert_eq!(world.seen(1).await, [Some((1, 8)); 4]);
+    home.expect_clean().await;
+}
+
+#[tokio::test]
+async fn bounds_and_unknown_names_are_refused_before_anything_is_written() {
+    let home = Home::model();
+    let world = home.world();
+    let call = |size| Call { kind: "test.set".to_owned(), body: vec![0; size] };
+    let cases = [
+        (vec![call(1); CALLS_PER_CHANGE + 1], "the number of calls is 65, the limit is 64"),
+        (vec![call(CALL_BYTES + 1)], "a call is 32769"),
+        (vec![call(CALL_BYTES); 40], "an intent is"),
+        (vec![Call { kind: "no.such".to_owned(), body: vec![] }], "register it"),
+    ];
+    for (calls, reason) in cases {
+        let (commit, _) = change(1, Version::NEVER, 5, op());
+        let error = world.effects.change(commit, calls).await.expect_err("refused");
+        says(&error, &[reason]);
+    }
+    let (commit, calls) = change(1, Version::NEVER, 5, op());
+    let (mut large, same) = (commit.clone(), calls.clone());
+    large.result = vec![0; 16 * 1024].into();
+    says(&world.effects.change(large, same).await.expect_err("refused"), &["a result"]);
+    let foreign = Effects::new(world.store.clone(), Schema::default(), Calls::new());
+    says(&foreign.change(commit, calls).await.expect_err("refused"), &["test.projects", "add it"]);
+    assert_eq!(intents(&world).await, 0);
+    assert_eq!(world.version(1).await, Version::NEVER);
+}
+
+#[tokio::test]
+async fn many_intents_are_finished_in_bounded_steps() {
+    let home = Home::model();
+    let world = home.world();
+    for project in 0..100 {
+        let (commit, calls) = change(project, Version::NEVER, 5, op());
+        let calls = calls.into_iter().filter(|call| call.kind == "test.set").collect();
+        let slow = World::on(Arc::new(Yielding(home.engine())));
+        assert!(poll_some(slow.effects.change(commit, calls), 3).await.is_none());
+    }
+    let settings =
+        DriverSettings { age: Duration::ZERO, intents_per_step: 32, ..DriverSettings::default() };
+    let mut driver = Driver::new(world.effects.clone(), settings);
+    let mut finished = 0;
+    let mut steps = 0;
+    while finished < 100 {
+        let step = driver.step(soon()).await.expect("reads");
+        assert!(step.found <= 32 && step.left == 0, "{step:?}");
+        assert!(step.more || finished + step.finished == 100);
+        finished += step.finished;
+        steps += 1;
+    }
+    assert!(steps > 3, "{steps}");
+    home.expect_clean().await;
+}
+
+#[tokio::test]
+async fn a_running_driver_finishes_what_is_left_and_ends_when_it_is_dropped() {
+    let home = Home::model();
+    let world = home.world();
+    let (commit, calls) = change(1, Version::NEVER, 5, op());
+    let slow = World::on(Arc::new(Yielding(home.engine())));
+    assert!(poll_some(slow.effects.change(commit, calls), 3).await.is_none());
+    let period = Duration::from_millis(5);
+    let settings = DriverSettings { age: period, period, ..DriverSettings::default() };
+    let finished = async {
+        while world.seen(1).await != [Some((1, 5)); 4] || intents(&world).await > 0 {
+            tokio::time::sleep(period).await;
+        }
+    };
+    tokio::select! {
+        () = Driver::new(world.effects.clone(), settings).run() => panic!("it runs for ever"),
+        done = tokio::time::timeout(Duration::from_secs(30), finished) => done.expect("finished"),
+    }
+    assert_eq!(world.effects.stats().recovered, 1);
+    home.expect_clean().await;
+}

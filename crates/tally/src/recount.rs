@@ -1,0 +1,134 @@
+//! Counting anew from the entries, while others go on counting.
+
+use store::{PageRequest, Read, ReadError, Version};
+
+use crate::attempt::Attempts;
+use crate::read::{Sums, shards};
+use crate::tables::{Record, RowName, SHARDS, Shard, Sum};
+use crate::{SumError, Tallies, Tally, Values, limits};
+
+/// What the entries add up to beside what the sums say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recount {
+    /// From the entries.
+    pub counted: Sums,
+    /// From the sum rows.
+    pub stored: Sums,
+}
+
+impl Recount {
+    /// Whether both are equal. Anything else is damage: nothing this crate does leads there.
+    #[must_use]
+    pub fn agrees(&self) -> bool {
+        self.counted == self.stored
+    }
+}
+
+impl Tallies {
+    /// Adds up all entries of a tally again. Each shard is seen at one moment, also while it is
+    /// being written; it reads every entry, so it is for checks and not for pages.
+    ///
+    /// # Errors
+    /// When a sum overflows, a shard changes faster than it can be read, or the store fails.
+    pub async fn recount(&self, tally: &Tally) -> Result<Recount, SumError> {
+        let mut recount = Recount::default();
+        let row = self.rows(std::slice::from_ref(tally)).await?.into_iter().next().flatten();
+        let Some(row) = row else { return Ok(recount) };
+        for shard in shards(tally, &row) {
+            let (counted, stored) = self.recount_shard(&shard).await?;
+            let overflow = |column| SumError::Overflow { tally: tally.to_string(), column };
+            recount.counted.add(&counted).map_err(overflow)?;
+            recount.stored.add(&stored).map_err(overflow)?;
+        }
+        Ok(recount)
+    }
+
+    /// Sum of the entries and stored sum of one shard, at one moment.
+    async fn recount_shard(&self, shard: &Shard) -> Result<(Sum, Sum), SumError> {
+        let tally = || shard.tally.to_string();
+        let mut attempts = Attempts::default();
+        loop {
+            if let Some(found) = self.try_recount(shard).await? {
+                return Ok(found);
+            }
+            let waited = attempts.again().await;
+            waited.map_err(|attempts| SumError::Busy { tally: tally(), attempts })?;
+        }
+    }
+
+    /// Reads a shard page by page; none when it changed between two pages.
+    async fn try_recount(&self, shard: &Shard) -> Result<Option<(Sum, Sum)>, SumError> {
+        let mut adding = Adding::default();
+        let mut version: Option<Version> = None;
+        let mut cursor = None;
+        loop {
+            let first = PageRequest::first(limits::PAGE);
+            let request = PageRequest { cursor, read: Read::Serial, ..first };
+            let listing = self.inner.store.page(&SHARDS, shard, request).await?;
+            if *version.get_or_insert(listing.version) != listing.version {
+                return Ok(None);
+            }
+            for (name, record) in listing.rows {
+                adding.see(&name, record).map_err(|problem| problem.into_error(&shard.tally))?;
+            }
+            cursor = listing.next;
+            if cursor.is_none() {
+                return Ok(Some((adding.counted, adding.stored.unwrap_or_default())));
+            }
+        }
+    }
+}
+
+/// Adds up the rows of one shard.
+#[derive(Debug, Default)]
+pub(crate) struct Adding {
+    pub(crate) counted: Sum,
+    /// None until the sum row is seen.
+    pub(crate) stored: Option<Sum>,
+}
+
+/// A row that cannot be added.
+#[derive(Debug)]
+pub(crate) enum Problem {
+    Overflow(usize),
+    Kind(store::DecodeError),
+}
+
+impl Problem {
+    fn into_error(self, tally: &Tally) -> SumError {
+        match self {
+            Self::Overflow(column) => SumError::Overflow { tally: tally.to_string(), column },
+            Self::Kind(error) => SumError::Read(ReadError::from(error)),
+        }
+    }
+}
+
+impl Adding {
+    pub(crate) fn see(&mut self, name: &RowName, record: Record) -> Result<(), Problem> {
+        match name {
+            RowName::Sum => {
+                self.stored = Some(Record::sum(Some(record)).map_err(Problem::Kind)?);
+            }
+            RowName::Entry(_) => {
+                let counted = record.entry().map_err(Problem::Kind)?;
+                self.counted.entries += 1;
+                let nothing = Values::default();
+                let values = self.counted.values.replace(&nothing, &counted.values);
+                self.counted.values = values.map_err(Problem::Overflow)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What differs between entries and sum, in words.
+    pub(crate) fn drift(&self) -> Option<String> {
+        let nothing = Sum::default();
+        let (counted, stored) = (&self.counted, self.stored.as_ref().unwrap_or(&nothing));
+        let equal = counted.values == stored.values && counted.entries == stored.entries;
+        (!equal).then(|| {
+            let show =
+                |sum: &Sum| format!("{:?} of {} entries", sum.values.as_slice(), sum.entries);
+            format!("the sum row says {}, the entries add up to {}", show(stored), show(counted))
+        })
+    }
+}

@@ -1,0 +1,138 @@
+//! An engine that lies about its commits, and one that dies in the middle of them.
+//!
+//! It knows nothing about tallies: any engine, any tables.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use store::{
+    Commit, CommitError, Committed, Engine, EngineError, Found, OpId, Page, PutError, RangeRequest,
+    Read, ReadError, Row, RowKey, TableDef, Task,
+};
+
+/// What happens to a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// Nothing.
+    None,
+    /// It is applied, and the caller is told that nobody knows.
+    AppliedUnknown,
+    /// It is lost, and the caller is told that nobody knows.
+    LostUnknown,
+    /// It is applied, and the caller is told that it failed: a lie no engine may tell.
+    AppliedFailed,
+    /// It is lost, and the caller is told so.
+    LostFailed,
+}
+
+/// One call of `commit`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call {
+    /// Calls before it, of whatever operation.
+    pub(crate) number: u64,
+    /// Calls before it under the same operation id.
+    pub(crate) repetition: u64,
+}
+
+/// Chooses the fault of each call.
+pub(crate) type Choose = Box<dyn Fn(Call) -> Fault + Send + Sync>;
+
+/// An engine with faults in front of another.
+pub(crate) struct Faulty {
+    engine: Arc<dyn Engine>,
+    choose: Choose,
+    calls: AtomicU64,
+    injected: AtomicU64,
+    operations: Mutex<HashMap<OpId, u64>>,
+}
+
+impl Faulty {
+    pub(crate) fn new(engine: Arc<dyn Engine>, choose: Choose) -> Arc<Self> {
+        let (calls, injected) = (AtomicU64::new(0), AtomicU64::new(0));
+        Arc::new(Self { engine, choose, calls, injected, operations: Mutex::default() })
+    }
+
+    /// Faults at random: each commit call meets one of `faults` with `share` of 256.
+    pub(crate) fn at_random(
+        engine: Arc<dyn Engine>,
+        seed: u64,
+        share: u8,
+        faults: &'static [Fault],
+    ) -> Arc<Self> {
+        let random = Mutex::new(fastrand::Rng::with_seed(seed));
+        let choose = move |_| {
+            let mut random = random.lock().unwrap_or_else(PoisonError::into_inner);
+            if random.u8(..) >= share {
+                return Fault::None;
+            }
+            random.choice(faults).copied().unwrap_or(Fault::None)
+        };
+        Self::new(engine, Box::new(choose))
+    }
+
+    /// Dies after `commits` commits: everything later is lost, as for a killed process.
+    pub(crate) fn dies_after(engine: Arc<dyn Engine>, commits: u64) -> Arc<Self> {
+        let alive = move |call: Call| call.number < commits;
+        let choose = move |call| if alive(call) { Fault::None } else { Fault::LostFailed };
+        Self::new(engine, Box::new(choose))
+    }
+
+    /// Commit calls so far.
+    pub(crate) fn calls(&self) -> u64 {
+        self.calls.load(Ordering::SeqCst)
+    }
+
+    /// Faults so far.
+    pub(crate) fn injected(&self) -> u64 {
+        self.injected.load(Ordering::SeqCst)
+    }
+
+    fn count(&self, op: OpId) -> Call {
+        let number = self.calls.fetch_add(1, Ordering::SeqCst);
+        let mut operations = self.operations.lock().unwrap_or_else(PoisonError::into_inner);
+        let calls = operations.entry(op).or_default();
+        *calls += 1;
+        Call { number, repetition: *calls - 1 }
+    }
+
+    async fn faulty_commit(&self, commit: Commit) -> Result<Committed, CommitError> {
+        let fault = (self.choose)(self.count(commit.op));
+        let error = || EngineError::new(format!("injected: {fault:?}"), "repeat");
+        if fault == Fault::None {
+            return self.engine.commit(commit).await;
+        }
+        self.injected.fetch_add(1, Ordering::SeqCst);
+        if matches!(fault, Fault::AppliedUnknown | Fault::AppliedFailed) {
+            // A conflict is hidden as well: the caller is not to know.
+            let _ = self.engine.commit(commit).await;
+        }
+        match fault {
+            Fault::AppliedFailed | Fault::LostFailed => Err(CommitError::Engine(error())),
+            _ => Err(CommitError::Unknown(error())),
+        }
+    }
+}
+
+impl Engine for Faulty {
+    fn get<'a>(
+        &'a self,
+        table: &'static TableDef,
+        keys: &'a [RowKey],
+        read: Read,
+    ) -> Task<'a, Result<Vec<Found>, ReadError>> {
+        self.engine.get(table, keys, read)
+    }
+
+    fn range<'a>(&'a self, request: &'a RangeRequest) -> Task<'a, Result<Page, ReadError>> {
+        self.engine.range(request)
+    }
+
+    fn put(&self, rows: Vec<Row>) -> Task<'_, Result<(), PutError>> {
+        self.engine.put(rows)
+    }
+
+    fn commit(&self, commit: Commit) -> Task<'_, Result<Committed, CommitError>> {
+        Box::pin(self.faulty_commit(commit))
+    }
+}
