@@ -50,7 +50,8 @@ fn written_bytes() -> u64 {
     line.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-/// Waits until this process has nothing left to do, so that the cost of loading includes compaction.
+/// Waits until this process has nothing left to do, so that the cost of loading includes
+/// compaction.
 pub(crate) fn settle() {
     let mut before = cpu_time();
     loop {
@@ -63,7 +64,8 @@ pub(crate) fn settle() {
     }
 }
 
-/// Bytes of all files below a directory, as the disk counts them (preallocated zeroes cost nothing).
+/// Bytes of all files below a directory, as the disk counts them (preallocated zeroes cost
+/// nothing).
 pub(crate) fn disk_bytes(directory: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt;
     let Ok(entries) = fs::read_dir(directory) else { return 0 };

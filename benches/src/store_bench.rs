@@ -1,7 +1,8 @@
 //! The embedded store beside raw fjall doing the same work: what does our layer cost?
 //!
 //! Both sides write the same rows with the same keyspace options and sync the same batches. Rounds
-//! alternate, and the ratio is of the medians of processor time, which other programs disturb least.
+//! alternate, and the ratio is of the medians of processor time, which other programs disturb
+//! least.
 
 use std::path::Path;
 use std::sync::Arc;

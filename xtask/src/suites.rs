@@ -34,8 +34,8 @@ use Step::{Cargo, Demo, Docs, Tidy};
 
 /// All suites, cheap ones first: what fails in a second should not wait for what takes minutes.
 ///
-/// Integration tests of the store and the kernel write and sync in earnest, so they run in release mode in a suite
-/// of their own and not a second time among the unit tests.
+/// Integration tests of the store and the kernel write and sync in earnest, so they run in release
+/// mode in a suite of their own and not a second time among the unit tests.
 pub(crate) const SUITES: &[Suite] = &[
     Suite {
         name: "tidy",

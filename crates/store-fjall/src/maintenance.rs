@@ -66,7 +66,8 @@ pub(crate) struct Migration {
 /// The steps this version knows, oldest first. Format 1 is the first one, so there are none yet.
 const MIGRATIONS: &[Migration] = &[];
 
-/// Takes a store through the steps from its format to ours, recording each format when it is reached.
+/// Takes a store through the steps from its format to ours, recording each format when it is
+/// reached.
 fn migrate(
     engine: &FjallEngine,
     migrations: &[Migration],

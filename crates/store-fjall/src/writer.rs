@@ -134,6 +134,8 @@ struct WriterThread {
 enum Answer {
     Put(oneshot::Sender<Result<(), PutError>>),
     Commit(oneshot::Sender<Result<Committed, CommitError>>, Committed),
+    /// Refused for a version that is true only once this batch is written.
+    Refused(oneshot::Sender<Result<Committed, CommitError>>, CommitError),
     Meta(std::sync::mpsc::Sender<Result<(), EngineError>>),
 }
 
@@ -196,6 +198,10 @@ impl WriterThread {
                 Ok(Gathered::Known(committed)) => drop(done.send(Ok(committed))),
                 Ok(Gathered::New(committed) | Gathered::Twin(committed)) => {
                     group.answers.push(Answer::Commit(done, committed));
+                }
+                // What it lost against may be in this batch: a conflict that is not written yet.
+                Err(error @ CommitError::Conflict { .. }) if !group.answers.is_empty() => {
+                    group.answers.push(Answer::Refused(done, error));
                 }
                 Err(error) => drop(done.send(Err(error))),
             },
@@ -339,6 +345,9 @@ impl Answer {
         match self {
             Self::Put(done) => drop(done.send(written.clone().map_err(PutError::from))),
             Self::Meta(done) => drop(done.send(written.clone())),
+            Self::Refused(done, error) => {
+                drop(done.send(Err(written.clone().map_or_else(CommitError::Unknown, |()| error))));
+            }
             // The bytes may be in the journal even so: only the operation row can tell.
             Self::Commit(done, committed) => {
                 drop(done.send(written.clone().map(|()| committed).map_err(CommitError::Unknown)))

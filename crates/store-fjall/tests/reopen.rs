@@ -25,7 +25,8 @@ fn bytes() -> u64 {
     parts::pick(150_000_000, 1_000_000_000)
 }
 
-/// Processor seconds of this process so far: what opening costs on a machine that does nothing else.
+/// Processor seconds of this process so far: what opening costs on a machine that does nothing
+/// else.
 fn cpu() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").expect("Linux");
     let behind_name = text.rsplit(')').next().unwrap_or_default();

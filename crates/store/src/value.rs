@@ -98,7 +98,8 @@ impl Value for () {
     }
 }
 
-/// Appends a serde type's payload: what [`serde_value!`](crate::serde_value) writes, for generic types.
+/// Appends a serde type's payload: what [`serde_value!`](crate::serde_value) writes, for generic
+/// types.
 ///
 /// # Panics
 /// When serde itself cannot describe the type, such as a map of unknown length; a test of the table

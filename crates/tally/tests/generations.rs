@@ -4,9 +4,8 @@ mod common;
 
 use std::sync::Arc;
 
-use common::faults::Faulty;
 use common::{check, event, events, model, overall, tallies, values, write};
-use store::conformance::seed;
+use store::conformance::{Faulty, seed};
 use store::{Engine, ModelEngine};
 use tally::{Outcome, RaiseError, SetError, Settings, Tallies, Tally, limits};
 

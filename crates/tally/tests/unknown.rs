@@ -4,9 +4,8 @@ mod common;
 
 use std::sync::Arc;
 
-use common::faults::{Call, Fault, Faulty};
 use common::{check, events, fjall, model, overall, tallies, write};
-use store::conformance::seed;
+use store::conformance::{Call, Fault, Faulty, seed};
 use store::{Engine, Maintenance};
 use tally::{Outcome, Settings};
 

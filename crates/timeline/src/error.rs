@@ -48,8 +48,8 @@ pub enum LeadError {
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PublishError {
-    /// Another writer has the lease now, or changed the tip. Nothing of this attempt is visible, and
-    /// its numbers will never be: lead again and begin anew.
+    /// Another writer has the lease now, or changed the tip. Nothing of this attempt is visible,
+    /// and its numbers will never be: lead again and begin anew.
     #[error("another writer went on; lead again and begin anew from the new tip")]
     Lost,
     /// Whether it was published is unknown. Lead again: the tip tells.

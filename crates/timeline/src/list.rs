@@ -7,8 +7,8 @@
 //! sums       4    5   12   14   16   25      "the last 3" = sums[5] − sums[2] = 13
 //! ```
 //!
-//! The sum over the last N rows is the difference of two rows, even when its edge lies inside a unit,
-//! and a pop subtracts nothing.
+//! The sum over the last N rows is the difference of two rows, even when its edge lies inside a
+//! unit, and a pop subtracts nothing.
 
 use std::ops::Bound;
 

@@ -23,8 +23,8 @@ pub enum SweepError {
     Put(#[from] PutError),
 }
 
-/// Sweeps one chain: ask what is [due](Sweeper::due), derive the keys of each unit's rows again from
-/// what was stored about it, and [sweep](Sweeper::sweep) them.
+/// Sweeps one chain: ask what is [due](Sweeper::due), derive the keys of each unit's rows again
+/// from what was stored about it, and [sweep](Sweeper::sweep) them.
 ///
 /// It measures by its own clock how long it has seen a unit hidden, so a unit is due no sooner than
 /// the sweep delay after any reader could have taken a view that shows it.

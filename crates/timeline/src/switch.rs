@@ -1,8 +1,8 @@
 //! The journal of switches: what each publish popped and pushed.
 //!
-//! A switch is written into the tip's own partition by the commit that makes it, so it exists exactly
-//! when it happened. Later publishes copy old ones into the archive first and delete them from the
-//! tip's partition afterwards: a follower finds each in at least one of the two places.
+//! A switch is written into the tip's own partition by the commit that makes it, so it exists
+//! exactly when it happened. Later publishes copy old ones into the archive first and delete them
+//! from the tip's partition afterwards: a follower finds each in at least one of the two places.
 
 use std::ops::Bound;
 
@@ -52,7 +52,8 @@ impl Run {
     }
 }
 
-/// What one publish did. First everything popped leaves, highest first; then everything pushed comes.
+/// What one publish did. First everything popped leaves, highest first; then everything pushed
+/// comes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Switch {
     /// What left the chain, by lane, lowest first.
@@ -63,8 +64,9 @@ pub struct Switch {
 store::serde_value!(Switch, format 1);
 
 impl Timeline {
-    /// Switches from number `from` on, at most a few hundred, in order, with their numbers. An empty
-    /// answer means that `from` has not happened yet. The cursor of a follower is a plain number.
+    /// Switches from number `from` on, at most a few hundred, in order, with their numbers. An
+    /// empty answer means that `from` has not happened yet. The cursor of a follower is a plain
+    /// number.
     ///
     /// # Errors
     /// When the journal cannot be read, or a switch is missing from it.

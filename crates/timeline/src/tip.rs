@@ -24,8 +24,8 @@ pub struct Tip {
     pub heads: Vec<Option<Head>>,
     /// Units up to the horizon that are not on the chain, except those in sealed segments.
     pub hidden: UnitSet,
-    /// Sealed segments of hidden units, by the unit that names each. Eight bytes each at the most, so
-    /// four million switches fit before the row grows beyond 64 KB.
+    /// Sealed segments of hidden units, by the unit that names each. Eight bytes each at the most,
+    /// so four million switches fit before the row grows beyond 64 KB.
     pub sealed: Vec<Unit>,
     /// Who may write.
     pub lease: Lease,

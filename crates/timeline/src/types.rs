@@ -31,8 +31,8 @@ impl KeyPart for Unit {
     }
 }
 
-/// One of the sequences a chain publishes. Lane 0 leads: a lane above it can only stand on units that
-/// lane 0 still has, and falls back with it.
+/// One of the sequences a chain publishes. Lane 0 leads: a lane above it can only stand on units
+/// that lane 0 still has, and falls back with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Lane(pub u8);
 

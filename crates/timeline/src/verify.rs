@@ -12,8 +12,8 @@ pub struct TimelineFinding {
     pub what: String,
 }
 
-/// Walks every lane from its lowest unit to its head: one visible unit at each height, linked to the
-/// one below, standing on a visible unit of lane 0; and every switch is in the journal.
+/// Walks every lane from its lowest unit to its head: one visible unit at each height, linked to
+/// the one below, standing on a visible unit of lane 0; and every switch is in the journal.
 ///
 /// # Errors
 /// When the chain cannot be read.

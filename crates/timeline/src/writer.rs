@@ -192,9 +192,10 @@ impl Writer {
         Ok(Attempt { branch, popped, heads, units: Vec::new() })
     }
 
-    /// Writes the units of an attempt: the rows by which they are found, and swept. Rows that depend
-    /// on them are put afterwards, in any order, in parallel, but all before [`Writer::publish`]. In
-    /// the other order nothing would be torn, but a crash would leave rows that nobody can sweep.
+    /// Writes the units of an attempt: the rows by which they are found, and swept. Rows that
+    /// depend on them are put afterwards, in any order, in parallel, but all before
+    /// [`Writer::publish`]. In the other order nothing would be torn, but a crash would leave rows
+    /// that nobody can sweep.
     ///
     /// # Errors
     /// When the units are not those reserved, do not link, or cannot be written.
@@ -292,8 +293,8 @@ impl Writer {
         Ok((popped, heads))
     }
 
-    /// Why a unit is not there: the lane never had it, or this writer slept so long that others went
-    /// on and the unit was swept.
+    /// Why a unit is not there: the lane never had it, or this writer slept so long that others
+    /// went on and the unit was swept.
     async fn missing(&self, lane: Lane, height: Height) -> Result<PublishError, PublishError> {
         let now = self.timeline.view_by(Read::Serial).await?;
         if now.version() == self.state.version() {
@@ -430,7 +431,8 @@ fn new_heads(attempt: &Attempt) -> Vec<Option<Head>> {
     tip.heads
 }
 
-/// Each unit must stand on the one below it, and a unit of a lane above 0 on a visible unit of lane 0.
+/// Each unit must stand on the one below it, and a unit of a lane above 0 on a visible unit of lane
+/// 0.
 fn check_units(attempt: &Attempt, units: &[NewUnit]) -> Result<(), PublishError> {
     if units.len() as u64 != attempt.count() {
         return Err(PublishError::Misused("more or fewer units than were reserved"));

@@ -1,6 +1,6 @@
 //! The randomised check of the design: competing, pausing and dying writers, deep switches, sweeps,
-//! long readers, somebody else's step between every two steps; no view is ever torn. And three broken
-//! writers that the check must catch.
+//! long readers, somebody else's step between every two steps; no view is ever torn. And three
+//! broken writers that the check must catch.
 
 mod common;
 

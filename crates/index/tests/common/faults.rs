@@ -43,8 +43,8 @@ impl Faulty {
     }
 
     /// Reports the first outcome of every commit as unknown, half of them done and half not, and
-    /// later ones at random, for one operation in eight for ever; and one put in ten as failed, done
-    /// or not.
+    /// later ones at random, for one operation in eight for ever; and one put in ten as failed,
+    /// done or not.
     pub(crate) fn lying(inner: Arc<dyn Engine>, seed: u64) -> Arc<Self> {
         Self::new(inner, Some(seed), usize::MAX)
     }

@@ -5,6 +5,7 @@
 
 mod cases;
 mod concurrent;
+mod faults;
 mod random;
 mod tables;
 
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 pub use cases::cases;
 pub use concurrent::concurrent;
+pub use faults::{Call, Choose, Fault, Faulty};
 pub use random::random;
 pub use tables::{CELLS, FACTS, LIST, schema};
 

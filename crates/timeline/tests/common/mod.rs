@@ -38,12 +38,12 @@ pub(crate) fn step() -> impl Future<Output = ()> + Send {
     Yield(false)
 }
 
-/// Waits for a write of a real engine. Mostly at once, so that the others do not spin meanwhile; now
-/// and then step by step, so that a writer can die while its write is under way.
+/// Waits for a write of a real engine. Mostly at once, so that the others do not spin meanwhile;
+/// now and then step by step, so that a writer can die while its write is under way.
 async fn settle<T>(write: Task<'_, T>) -> T {
     static WRITES: AtomicU64 = AtomicU64::new(0);
     let mut write = write;
-    let patient = WRITES.fetch_add(1, Ordering::Relaxed) % 4 != 0;
+    let patient = !WRITES.fetch_add(1, Ordering::Relaxed).is_multiple_of(4);
     std::future::poll_fn(move |context| {
         loop {
             match write.as_mut().poll(context) {

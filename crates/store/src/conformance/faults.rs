@@ -1,19 +1,19 @@
 //! An engine that lies about its commits, and one that dies in the middle of them.
 //!
-//! It knows nothing about tallies: any engine, any tables.
+//! Stands in front of any engine, with any tables: what is built on commits must survive it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use store::{
+use crate::{
     Commit, CommitError, Committed, Engine, EngineError, Found, OpId, Page, PutError, RangeRequest,
     Read, ReadError, Row, RowKey, TableDef, Task,
 };
 
 /// What happens to a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub enum Fault {
     /// Nothing.
     None,
     /// It is applied, and the caller is told that nobody knows.
@@ -28,18 +28,18 @@ pub(crate) enum Fault {
 
 /// One call of `commit`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Call {
+pub struct Call {
     /// Calls before it, of whatever operation.
-    pub(crate) number: u64,
+    pub number: u64,
     /// Calls before it under the same operation id.
-    pub(crate) repetition: u64,
+    pub repetition: u64,
 }
 
 /// Chooses the fault of each call.
-pub(crate) type Choose = Box<dyn Fn(Call) -> Fault + Send + Sync>;
+pub type Choose = Box<dyn Fn(Call) -> Fault + Send + Sync>;
 
 /// An engine with faults in front of another.
-pub(crate) struct Faulty {
+pub struct Faulty {
     engine: Arc<dyn Engine>,
     choose: Choose,
     calls: AtomicU64,
@@ -48,13 +48,14 @@ pub(crate) struct Faulty {
 }
 
 impl Faulty {
-    pub(crate) fn new(engine: Arc<dyn Engine>, choose: Choose) -> Arc<Self> {
+    /// Faults as `choose` says.
+    pub fn new(engine: Arc<dyn Engine>, choose: Choose) -> Arc<Self> {
         let (calls, injected) = (AtomicU64::new(0), AtomicU64::new(0));
         Arc::new(Self { engine, choose, calls, injected, operations: Mutex::default() })
     }
 
     /// Faults at random: each commit call meets one of `faults` with `share` of 256.
-    pub(crate) fn at_random(
+    pub fn at_random(
         engine: Arc<dyn Engine>,
         seed: u64,
         share: u8,
@@ -72,19 +73,19 @@ impl Faulty {
     }
 
     /// Dies after `commits` commits: everything later is lost, as for a killed process.
-    pub(crate) fn dies_after(engine: Arc<dyn Engine>, commits: u64) -> Arc<Self> {
+    pub fn dies_after(engine: Arc<dyn Engine>, commits: u64) -> Arc<Self> {
         let alive = move |call: Call| call.number < commits;
         let choose = move |call| if alive(call) { Fault::None } else { Fault::LostFailed };
         Self::new(engine, Box::new(choose))
     }
 
     /// Commit calls so far.
-    pub(crate) fn calls(&self) -> u64 {
+    pub fn calls(&self) -> u64 {
         self.calls.load(Ordering::SeqCst)
     }
 
     /// Faults so far.
-    pub(crate) fn injected(&self) -> u64 {
+    pub fn injected(&self) -> u64 {
         self.injected.load(Ordering::SeqCst)
     }
 
