@@ -1,5 +1,6 @@
 //! `cargo xtask bench NAME`: side by side with peers, in one run, as ratios.
 
+mod kernel_bench;
 mod measure;
 mod store_bench;
 
@@ -8,7 +9,8 @@ use anyhow::bail;
 fn main() -> anyhow::Result<()> {
     let name = std::env::args().nth(1).unwrap_or_default();
     match name.as_str() {
+        "kernel" => kernel_bench::run(),
         "store" => store_bench::run(),
-        _ => bail!("there is no bench {name:?}; benches: store"),
+        _ => bail!("there is no bench {name:?}; benches: kernel, store"),
     }
 }

@@ -209,7 +209,7 @@ fn measure_ours(round: usize, disk: &mut Disk) -> anyhow::Result<[Cost; 6]> {
     let engine = Arc::new(FjallEngine::open(&Options::new(directory.path()), &schema)?);
     let store = Store::new(engine.clone() as Arc<dyn Engine>, 0);
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let mut put = |part: usize, size: usize| {
+    let put = |part: usize, size: usize| {
         let rows = our_rows(&row_numbers(round, part, PUT_ROWS))?;
         let batches: Vec<Vec<Row>> = rows.chunks(size).map(<[Row]>::to_vec).collect();
         let (cost, ()) = Cost::of(|| {

@@ -71,9 +71,9 @@ pub(crate) const SUITES: &[Suite] = &[
         packages: &[],
         limit: 20,
         steps: &[
-            Cargo(&["test", "--workspace", "--exclude=store", "--exclude=store-fjall"]),
-            Cargo(&["test", "-p=store", "-p=store-fjall", "--lib", "--examples"]),
-            Cargo(&["test", "-p=store", "-p=store-fjall", "--doc"]),
+            Cargo(&["test", "--workspace", "--lib", "--bins", "--examples"]),
+            Cargo(&["test", "--workspace", "--doc"]),
+            Cargo(&["test", "-p=ostrakon", "-p=parts", "-p=placement", "-p=xtask", "--tests"]),
         ],
     },
     Suite {

@@ -57,7 +57,7 @@ pub use switch::{Run, Switch};
 pub use tables::schema;
 pub use tip::{Branch, Sight, Tip, View};
 pub use types::{ChainName, Head, Height, Lane, Lease, Seat, Stamped, Unit, UnitRow, WriterId};
-pub use verify::{TimelineFinding, verify};
+pub use verify::{TimelineFinding, chains, verify};
 #[cfg(feature = "broken")]
 pub use writer::Broken;
 pub use writer::{Attempt, Cut, NewUnit, Published, Watch, Writer};

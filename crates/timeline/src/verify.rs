@@ -1,7 +1,11 @@
 //! Proves that nothing visible is missing.
 
-use crate::tables::BUCKET;
-use crate::{Height, Lane, Timeline, ViewError};
+use std::collections::BTreeSet;
+
+use store::{KeyReader, Maintenance, ReadError};
+
+use crate::tables::{BUCKET, TIPS};
+use crate::{ChainName, Height, Lane, Timeline, ViewError};
 
 /// Something that should not be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,6 +14,25 @@ pub struct TimelineFinding {
     pub chain: String,
     /// What was found.
     pub what: String,
+}
+
+/// The chains of a store, by name.
+///
+/// # Errors
+/// When the tips cannot be walked.
+pub async fn chains(engine: &dyn Maintenance) -> Result<Vec<ChainName>, ReadError> {
+    let walker = engine.walk().await?;
+    let (mut found, mut position) = (BTreeSet::new(), None);
+    loop {
+        let page = walker.page(TIPS.def(), position, 10_000).await?;
+        for entry in &page.entries {
+            found.insert(KeyReader::whole::<ChainName>(entry.partition())?);
+        }
+        match page.next {
+            Some(next) => position = Some(next),
+            None => return Ok(found.into_iter().collect()),
+        }
+    }
 }
 
 /// Walks every lane from its lowest unit to its head: one visible unit at each height, linked to
@@ -30,8 +53,11 @@ pub async fn verify(timeline: &Timeline) -> Result<Vec<TimelineFinding>, ViewErr
             let end = (height + BUCKET - 1).min(head.height.0);
             let units = timeline.units_between(&view, lane, Height(height), Height(end)).await?;
             for (at, unit, row) in units {
-                if at.0 != height {
-                    find(format!("lane {}: {} units at height {height}", lane.0, at.0 > height));
+                if at.0 > height {
+                    find(format!("lane {}: no visible unit at height {height}", lane.0));
+                }
+                if at.0 < height {
+                    find(format!("lane {}: more than one visible unit at {}", lane.0, at.0));
                 }
                 if row.parent != parent {
                     find(format!("lane {}: height {} does not link", lane.0, at.0));

@@ -7,6 +7,7 @@
 pub(crate) mod answer;
 mod backup_file;
 pub(crate) mod client;
+mod kernel;
 mod reach;
 pub(crate) mod server;
 pub(crate) mod socket;
@@ -36,6 +37,8 @@ pub(crate) enum Request {
     },
     /// Walk the store and prove what the contract promises.
     Verify,
+    /// Check chains, sums, lists and intents.
+    VerifyKernel,
     /// Write every table into one file.
     Backup {
         /// Absolute: the server has another current directory.
@@ -110,6 +113,10 @@ pub(crate) async fn execute(
             let report = store::verify(opened.engine.as_ref(), &opened.schema, &mut tell).await?;
             Ok(Answer::Verify(VerifyAnswer(report)))
         }
+        Request::VerifyKernel => {
+            let report = kernel::verify(opened, watch).await?;
+            Ok(Answer::Verify(VerifyAnswer(report)))
+        }
         Request::Backup { file } => {
             let summary = backup_file::write(opened, file, watch).await?;
             Ok(Answer::Backup(summary))
@@ -130,6 +137,7 @@ mod tests {
             Request::Schema,
             Request::Shards { nodes: None },
             Request::Verify,
+            Request::VerifyKernel,
             Request::Backup { file },
         ] {
             let answer = execute(&request, &opened, &mut Watch::quiet()).await.expect("answered");
@@ -137,7 +145,7 @@ mod tests {
                 (&request, &answer),
                 (Request::Schema, Answer::Schema(_))
                     | (Request::Shards { .. }, Answer::Shards(_))
-                    | (Request::Verify, Answer::Verify(_))
+                    | (Request::Verify | Request::VerifyKernel, Answer::Verify(_))
                     | (Request::Backup { .. }, Answer::Backup(_))
             );
             assert!(fits, "{request:?} was answered with {answer:?}");

@@ -30,6 +30,9 @@ pub(crate) struct Described {
 /// All tables, by name.
 pub(crate) fn tables() -> Vec<Described> {
     let mut tables = vec![describe(&SAMPLES), describe(&SETTINGS), describe(&STARTS)];
+    let timeline = timeline::schema();
+    let kernel = timeline.tables().chain(tally::tables());
+    tables.extend(kernel.chain([index::INTENTS.def(), index::STUCK.def()]).map(opaque));
     tables.sort_by_key(|table| table.def.name());
     tables
 }
@@ -55,6 +58,12 @@ fn describe<'de, P, S, V: Deserialize<'de>>(table: &'static Table<P, S, V>) -> D
         value: short(type_name::<V>()),
         fields: fields::of::<V>(),
     }
+}
+
+/// A table of the kernel: what its rows hold is the kernel's own business.
+fn opaque(def: &'static TableDef) -> Described {
+    let [partition, sort, value] = ["bytes", "bytes", "bytes"].map(str::to_owned);
+    Described { def, partition, sort, value, fields: Vec::new() }
 }
 
 /// A type's name without the paths of its modules: `store::key::Sequenced<()>` is `Sequenced<()>`.

@@ -21,13 +21,23 @@ enum What {
         #[arg(long)]
         json: bool,
     },
+    /// Check that chains are whole, sums equal their entries, lists theirs, and intents are
+    /// finished; exit code 1 on findings
+    Kernel {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 impl Verify {
     /// Walks and reports.
     pub(crate) fn run(self, global: &Global) -> anyhow::Result<u8> {
-        let What::Store { json } = self.what;
-        let Answer::Verify(answer) = global.ask(&Request::Verify)? else {
+        let (request, json) = match self.what {
+            What::Store { json } => (Request::Verify, json),
+            What::Kernel { json } => (Request::VerifyKernel, json),
+        };
+        let Answer::Verify(answer) = global.ask(&request)? else {
             return Err(unexpected());
         };
         print(&if json { serde_json::to_string_pretty(&answer)? + "\n" } else { answer.text() })?;
