@@ -300,7 +300,7 @@ mod tests {
     fn damaged_keys_are_errors() {
         assert!(KeyReader::whole::<u64>(&[1, 2]).is_err());
         assert!(KeyReader::whole::<u8>(&[1, 2]).is_err());
-        assert!(KeyReader::whole::<String>(&[b'a']).is_err());
+        assert!(KeyReader::whole::<String>(b"a").is_err());
         assert!(KeyReader::whole::<String>(&[0, 7]).is_err());
         assert!(KeyReader::whole::<String>(&[0xc0, 0, 0]).is_err());
     }

@@ -1,5 +1,5 @@
-//! "The last N" equals a recount, for every tip of a random tree with 1 to 4 items per unit, at every
-//! N, also where the edge lies inside a unit.
+//! "The last N" equals a recount, for every tip of a random tree with 1 to 4 items per unit, at
+//! every N, also where the edge lies inside a unit.
 
 mod common;
 
