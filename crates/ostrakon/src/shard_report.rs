@@ -3,9 +3,7 @@
 use bytes::Bytes;
 use placement::Placement;
 use placement::render::ShardReport;
-use placement::report::{
-    DeclaredQuery, Limits, Observation, Observer, Report, TableFacts, Touches,
-};
+use placement::report::{DeclaredQuery, Limits, Observation, Observer, Report, TableFacts};
 use store::{Entry, TableDef, Walker};
 
 use crate::admin::Watch;
@@ -122,11 +120,7 @@ fn window(placement: Placement, partition: &[u8]) -> Option<u64> {
 fn facts(table: &TableDef) -> TableFacts {
     let query = |query: &store::Query| DeclaredQuery {
         name: query.name.to_owned(),
-        touches: match query.touches {
-            store::Touches::One => Touches::One,
-            store::Touches::Few(count) => Touches::Few(count),
-            store::Touches::All => Touches::All,
-        },
+        touches: query.touches,
         weight: 1,
     };
     TableFacts {

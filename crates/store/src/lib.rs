@@ -51,12 +51,13 @@ pub use engine::{Engine, EngineInfo, Entry, Maintenance, Stat, Task, WalkPage, W
 pub use error::{BoundError, CommitError, EngineError, PutError, ReadError, SchemaError};
 pub use key::{Counted, KeyPart, KeyReader, Monthly, Partition, Sequenced};
 pub use model::ModelEngine;
+pub use placement::report::Touches;
 pub use row::{
     Bound, Change, Commit, Committed, Found, OpId, Order, Page, PartitionKey, RangeRequest, Read,
     Row, RowKey, Version,
 };
 pub use schema::{FORMAT_VERSION, Schema, SchemaChange, TableRecord, compare_schema};
 pub use store::{Listing, PageRequest, Store, Versioned};
-pub use table::{Bounds, Query, Table, TableDef, Touches, Writes};
+pub use table::{Bounds, Query, Table, TableDef, Writes};
 pub use value::{DecodeError, Value, decode_serde, encode_serde};
 pub use verify::{Finding, TableSummary, VerifyReport, verify};

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use bytes::Bytes;
 use placement::Placement;
+use placement::report::Touches;
 
 use crate::row::RowKeyBuilder;
 use crate::{BoundError, Change, KeyPart, Partition, PartitionKey, Row, RowKey, Value, limits};
@@ -48,17 +49,6 @@ impl Bounds {
         assert!(rows <= limits::PAGE_ROWS, "a table cannot allow more than limits::PAGE_ROWS");
         Self { page_rows: rows, ..self }
     }
-}
-
-/// How many partitions a query reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Touches {
-    /// One partition.
-    One,
-    /// A few, and how many at the most.
-    Few(u32),
-    /// All of them: it scatters and gathers.
-    All,
 }
 
 /// A query that a service promises to answer from a table. The shard report counts them.

@@ -164,3 +164,30 @@ async fn a_writer_that_slept_too_long_has_lost() {
     assert!(matches!(lost, PublishError::Lost), "{lost}");
     assert!(!open().view().await.expect("a view").sees(unit));
 }
+
+/// `verify` must see what readers would stumble over.
+#[tokio::test]
+async fn a_missing_unit_is_found_by_verification() {
+    let engine = Arc::new(ModelEngine::default());
+    let timeline = timeline_on(engine.clone());
+    let mut writer = lead(&timeline).await;
+    push(&mut writer, None, None, &[1, 2, 3]).await.expect("publishes");
+    assert_eq!(verify(&timeline).await.expect("walks"), []);
+    assert_eq!(timeline::chains(engine.as_ref()).await.expect("walks"), [CHAIN]);
+    let schema = schema();
+    let table = schema.table("timeline.heights").expect("is there");
+    let walker = engine.walk().await.expect("walks");
+    let page = walker.page(table, None, 10).await.expect("reads");
+    let rows: Vec<_> = page
+        .entries
+        .into_iter()
+        .filter_map(|entry| match entry {
+            Entry::Row { key, .. } => Some(store::Row { table, key, value: None }),
+            _ => None,
+        })
+        .collect();
+    let middle = rows.into_iter().nth(1).expect("three units");
+    timeline.store().put(vec![middle]).await.expect("puts");
+    let found = verify(&timeline).await.expect("walks");
+    assert!(found.iter().any(|found| found.what.contains("height 1")), "{found:?}");
+}
