@@ -78,12 +78,15 @@ fn a_store_can_be_judged_verified_and_backed_up_without_a_server() {
     place.run("schema apply --data data").ok();
     let report = place.run("shards --data data --nodes 5 --json").ok();
     let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
-    assert_eq!(report["tables"].as_array().expect("tables").len(), 3);
+    let tables = report["tables"].as_array().expect("tables");
+    assert!(tables.iter().any(|table| table["table"] == "system.samples"), "{tables:?}");
     assert!(place.run("shards --data data").ok().contains("system.samples"));
+    assert!(place.run("verify kernel --data data").ok().contains("tally.shards"));
     place.run("shards --data data --html report.html").ok();
     let page = std::fs::read_to_string(place.path("report.html")).expect("written");
     assert!(page.starts_with("<!doctype html>") && page.contains("system.starts"));
-    assert_eq!(rows(&place.run("verify store --data data --json").ok()).len(), 3);
+    let verified = rows(&place.run("verify store --data data --json").ok());
+    assert!(verified.contains(&("system.samples".to_owned(), 0)), "{verified:?}");
     place.run("backup a.backup --data data").ok();
     let refused = place.run("backup a.backup --data data").fails(1);
     assert!(refused.contains("exists already"), "{refused}");

@@ -132,6 +132,6 @@ fn a_store_in_a_deep_directory_has_a_socket_too() {
     let deep = format!("{}/{}", "a".repeat(90), "b".repeat(90));
     let demo = place.demo(&deep);
     let verified = place.run(&format!("verify store --json --data {deep}")).ok();
-    assert_eq!(rows(&verified).len(), 3);
+    assert!(rows(&verified).iter().any(|(table, _)| table == "system.starts"), "{verified}");
     assert!(demo.terminate().success());
 }

@@ -254,7 +254,9 @@ mod tests {
             record("old.table", "hashed"),
         ];
         let answer = SchemaAnswer::new(&info, &records);
-        let states: Vec<_> = answer.tables.iter().map(|t| (t.name.as_str(), t.state)).collect();
+        let ours = |name: &str| name.starts_with("system.") || name.starts_with("old.");
+        let tables = answer.tables.iter().filter(|table| ours(&table.name));
+        let states: Vec<_> = tables.map(|table| (table.name.as_str(), table.state)).collect();
         assert_eq!(
             states,
             [

@@ -117,6 +117,15 @@ mod tests {
     }
 
     #[test]
+    fn a_table_without_rows_draws_nothing() {
+        let facts = crate::report::TableFacts { name: "a.b".into(), ..Default::default() };
+        let tables = vec![crate::report::Observer::new(facts).finish()];
+        let page = render(&ShardReport { tables, activity: None });
+        assert!(page.contains("No rows yet."));
+        assert!(!page.contains("<svg"), "there is nothing to draw");
+    }
+
+    #[test]
     fn every_id_is_given_once() {
         let page = render(example());
         let mut ids: Vec<&str> =

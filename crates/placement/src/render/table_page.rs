@@ -6,6 +6,9 @@ use super::page::{badge, table};
 use crate::report::{Monotonicity, Report, Spread, Verdict};
 
 pub(crate) fn section(index: usize, report: &Report) -> String {
+    if report.rows == 0 {
+        return empty(index, report);
+    }
     format!(
         "<section id=\"t{index}\" aria-labelledby=\"t{index}-name\">\n<div class=\"top\">\
          <h2 id=\"t{index}-name\">{}</h2>{}</div>\n<p class=\"note\"><code>{}</code></p>\n{}{}\
@@ -18,6 +21,18 @@ pub(crate) fn section(index: usize, report: &Report) -> String {
         figures(index, report),
         tables(report),
         estimates(report),
+    )
+}
+
+/// A table without rows has nothing to draw, but what it promises can be judged already.
+fn empty(index: usize, report: &Report) -> String {
+    format!(
+        "<section id=\"t{index}\" aria-labelledby=\"t{index}-name\">\n<div class=\"top\">\
+         <h2 id=\"t{index}-name\">{}</h2></div>\n<p class=\"note\"><code>{}</code> No rows yet.\
+         </p>\n{}</section>\n",
+        escape(&report.table),
+        escape(&report.placement),
+        queries(report),
     )
 }
 
