@@ -22,8 +22,11 @@ use crate::metrics::Metrics;
 use crate::writer::Writer;
 use crate::{OpenError, Options, expiry, incident};
 
-/// fjall rotates a journal above 64 MB; asking for the least keeps as few as possible.
-const JOURNALS_BYTES: u64 = 64 * 1024 * 1024;
+/// fjall must never decide by itself to rotate a memtable: its workers do so on a message, and send
+/// another one while they do, so with enough tables all of them wait for room in their own queue,
+/// for ever. The writer rotates in time; these limits are out of reach.
+const JOURNALS_BYTES: u64 = 1 << 50;
+const MEMTABLE_BYTES: u64 = 1 << 40;
 /// fjall halts ordinary batches at 30 runs in level 0; compaction must begin well before.
 const LEVEL_0_RUNS: u8 = 8;
 
@@ -228,6 +231,7 @@ fn database(options: &Options, schema: &Schema, files: &Path) -> Result<Database
 pub(crate) fn keyspace(database: &Database, name: &str) -> Result<Keyspace, store::EngineError> {
     let options = || {
         KeyspaceCreateOptions::default()
+            .max_memtable_size(MEMTABLE_BYTES)
             .data_block_size_policy(BlockSizePolicy::all(4096))
             .data_block_restart_interval_policy(RestartIntervalPolicy::all(4))
             .compaction_strategy(Arc::new(Leveled::default().with_l0_threshold(LEVEL_0_RUNS)))
