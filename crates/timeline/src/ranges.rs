@@ -73,11 +73,21 @@ impl UnitSet {
         self.add(unit, unit);
     }
 
-    /// Adds all of another set.
+    /// Adds all of another set. Costs as much as both have ranges.
     pub fn merge(&mut self, other: &Self) {
-        for (first, last) in &other.ranges {
-            self.add(Unit(*first), Unit(*last));
+        let mut all = Vec::with_capacity(self.ranges.len() + other.ranges.len());
+        let (mut left, mut right) = (self.ranges.iter().peekable(), other.ranges.iter().peekable());
+        loop {
+            let from_left = match (left.peek(), right.peek()) {
+                (Some(a), Some(b)) => a.0 <= b.0,
+                (Some(_), None) => true,
+                (None, Some(_)) => false,
+                (None, None) => break,
+            };
+            let Some(range) = (if from_left { left.next() } else { right.next() }) else { break };
+            push_joined(&mut all, *range);
         }
+        self.ranges = all;
     }
 
     /// Number of ranges.
@@ -130,6 +140,14 @@ impl UnitSet {
     }
 }
 
+/// Appends a range that begins no earlier than the last one, joining them where they touch.
+fn push_joined(ranges: &mut Vec<(u64, u64)>, (first, last): (u64, u64)) {
+    match ranges.last_mut() {
+        Some((_, end)) if first <= end.saturating_add(1) => *end = last.max(*end),
+        _ => ranges.push((first, last)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -164,6 +182,10 @@ mod tests {
             }
             let found: Vec<u64> = set.without(&other).units().map(|unit| unit.0).collect();
             assert_eq!(found, plain.difference(&holes).copied().collect::<Vec<_>>());
+            let mut both = set.clone();
+            both.merge(&other);
+            let found: Vec<u64> = both.units().map(|unit| unit.0).collect();
+            assert_eq!(found, plain.union(&holes).copied().collect::<Vec<_>>());
             let mut rest = set.clone();
             let mut low = rest.take_lowest(3);
             low.merge(&rest);
