@@ -19,7 +19,8 @@ const GROUPS: u64 = 50;
 const GROUP: u64 = 2_000;
 
 pub(crate) fn run() -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build()?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build()?;
     println!("| {:<38} | {:>10} | {:>12} |", "workload", "per second", "CPU µs each");
     println!("|{:-<40}|{:-<12}|{:-<14}|", "", "", "");
     publishes(&runtime)?;

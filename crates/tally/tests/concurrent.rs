@@ -21,14 +21,20 @@ async fn storm(engine: Arc<dyn Maintenance>, seed: u64, entries: u64, settings: 
     let events = events(&mut random, entries);
     let handle = |_| tallies(engine.clone() as Arc<dyn Engine>, settings);
     let handles: Vec<Tallies> = (0..HANDLES).map(handle).collect();
-    let done = Arc::new(AtomicUsize::new(0));
+    let (done, raised) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let mut tasks = tokio::task::JoinSet::new();
     for (writer, events) in events.chunks(events.len().div_ceil(WRITERS)).enumerate() {
         let (tallies, events) = (handles[writer % HANDLES].clone(), events.to_vec());
         let (done, mut random) = (done.clone(), fastrand::Rng::with_seed(random.u64(..)));
+        let raised = raised.clone();
         tasks.spawn(async move {
             let mut counted = 0;
-            for some in events.chunks(20) {
+            let last = events.len().div_ceil(20) - 1;
+            for (index, some) in events.chunks(20).enumerate() {
+                // The last events come after the raises, however slow those are.
+                while index == last && raised.load(Ordering::SeqCst) < 3 {
+                    tokio::time::sleep(Duration::from_micros(200)).await;
+                }
                 counted += write(&tallies, &overall(), some, &mut random, 0).await;
                 done.fetch_add(some.len(), Ordering::SeqCst);
             }
@@ -44,8 +50,9 @@ async fn storm(engine: Arc<dyn Maintenance>, seed: u64, entries: u64, settings: 
             tokio::time::sleep(Duration::from_micros(200)).await;
         }
         raise_further(tallies).await;
+        assert!(done.load(Ordering::SeqCst) < events.len(), "the raises came while events did");
+        raised.fetch_add(1, Ordering::SeqCst);
     }
-    assert!(done.load(Ordering::SeqCst) < events.len(), "the raises came while events did");
     counted += tasks.join_all().await.into_iter().sum::<usize>();
     let shards = handles[3].shards(&overall()).await.expect("shards");
     println!("{} events, {counted} of them counted; shards {shards:?}", events.len());
