@@ -37,6 +37,13 @@ const GROUP_BYTES: usize = 8 * 1024 * 1024;
 /// Bytes written to the journal before all memtables are flushed. fjall drops a journal only when
 /// every table in it is flushed, so one rarely written table would otherwise keep all of them.
 const FLUSH_BYTES: usize = 32 * 1024 * 1024;
+/// Commits to one partition before its table is flushed. A memtable keeps every old version of a
+/// row, and a range steps over all of them: a partition rewritten a hundred thousand times would
+/// be read a hundred thousand times as slowly as a quiet one.
+const FLUSH_REWRITES: u32 = 1024;
+/// Rows deleted from one table before it is flushed, so that compaction can drop them: until then a
+/// range steps over each.
+const FLUSH_DELETES: u32 = 4096;
 /// What fjall's journal adds to a row.
 const ROW_OVERHEAD: usize = 21;
 
@@ -70,6 +77,9 @@ impl Writer {
             failed: None,
             unflushed: 0,
             dirty: HashMap::new(),
+            rewrites: HashMap::new(),
+            deletes: HashMap::new(),
+            crowded: HashMap::new(),
         };
         let thread = std::thread::Builder::new()
             .name("store:writer".to_owned())
@@ -128,6 +138,12 @@ struct WriterThread {
     unflushed: usize,
     /// Tables with rows that only the journal holds.
     dirty: HashMap<&'static str, Keyspace>,
+    /// Commits to each partition since its table was flushed; as many as `FLUSH_BYTES` hold.
+    rewrites: HashMap<&'static str, HashMap<Bytes, u32>>,
+    /// Rows deleted from each table since it was flushed.
+    deletes: HashMap<&'static str, u32>,
+    /// Tables with a partition that reached `FLUSH_REWRITES`, or at `FLUSH_DELETES` themselves.
+    crowded: HashMap<&'static str, Keyspace>,
 }
 
 /// The answer of one request, ready to be sent once its batch is synced.
@@ -231,6 +247,13 @@ impl WriterThread {
                 current = Some((table, keyspace));
             }
             let Some((_, keyspace)) = &current else { continue };
+            if value.is_none() {
+                let deletes = self.deletes.entry(table.name()).or_default();
+                *deletes += 1;
+                if *deletes == FLUSH_DELETES {
+                    self.crowded.insert(table.name(), keyspace.clone());
+                }
+            }
             let key = key.joined().clone();
             group.bytes += key.len() + ROW_OVERHEAD + value.as_ref().map_or(0, Bytes::len);
             match value {
@@ -265,7 +288,12 @@ impl WriterThread {
             Current::Expected => commit.expected.next(),
         };
         let committed = Committed { version, result: commit.result.clone(), repeated: false };
-        group.versions.insert((name, partition), version);
+        group.versions.insert((name, partition.clone()), version);
+        let rewrites = self.rewrites.entry(name).or_default().entry(partition).or_default();
+        *rewrites += 1;
+        if *rewrites == FLUSH_REWRITES {
+            self.crowded.insert(name, keyspace.clone());
+        }
         group.operations.insert(operation, committed.clone());
         self.dirty.insert(name, keyspace.clone());
         add_commit(group, &keyspace, commit, version, self.shared.options.operation_age);
@@ -287,8 +315,13 @@ impl WriterThread {
         for answer in group.answers {
             answer.send(&written);
         }
-        if self.unflushed >= FLUSH_BYTES && self.failed.is_none() {
+        if self.failed.is_some() {
+            return;
+        }
+        if self.unflushed >= FLUSH_BYTES {
             self.flush();
+        } else if !self.crowded.is_empty() {
+            self.flush_crowded();
         }
     }
 
@@ -315,12 +348,21 @@ impl WriterThread {
     /// dropped.
     fn flush(&mut self) {
         self.unflushed = 0;
+        self.rewrites.clear();
+        self.deletes.clear();
+        self.crowded.clear();
         Metrics::add(&self.shared.metrics.flushes, 1);
         let marker = std::iter::once((layout::MARKER_KEYSPACE, self.shared.marker.clone()));
-        for (name, keyspace) in self.dirty.drain().chain(marker) {
-            if let Err(error) = keyspace.rotate_memtable() {
-                tracing::error!(table = name, %error, "the journal could not be kept short");
-            }
+        self.dirty.drain().chain(marker).for_each(rotate);
+    }
+
+    /// Starts writing the tables out in which one partition was rewritten again and again.
+    fn flush_crowded(&mut self) {
+        for (name, keyspace) in self.crowded.drain() {
+            self.rewrites.remove(name);
+            self.deletes.remove(name);
+            self.dirty.remove(name);
+            rotate((name, keyspace));
         }
     }
 
@@ -336,6 +378,12 @@ impl WriterThread {
         Metrics::add(&metrics.rows_put, rows);
         Metrics::time(&metrics.group_nanos, elapsed);
         Metrics::longest(&metrics.group_nanos_max, elapsed);
+    }
+}
+
+fn rotate((name, keyspace): (&'static str, Keyspace)) {
+    if let Err(error) = keyspace.rotate_memtable() {
+        tracing::error!(table = name, %error, "the journal could not be kept short");
     }
 }
 

@@ -36,6 +36,18 @@ pub(crate) struct Counts {
     pub(crate) swept: u64,
 }
 
+impl Counts {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.checks += other.checks;
+        self.expired += other.expired;
+        self.publishes += other.publishes;
+        self.reorganisations += other.reorganisations;
+        self.crashes += other.crashes;
+        self.lost += other.lost;
+        self.swept += other.swept;
+    }
+}
+
 /// One run: its world and its dice.
 pub(crate) struct World {
     engine: Arc<dyn Engine>,
