@@ -23,6 +23,8 @@ pub(crate) const META_KEYSPACE: &str = "_meta";
 pub(crate) const FORMAT_KEY: &[u8] = b"format";
 /// Prefix of table records.
 pub(crate) const TABLE_PREFIX: &[u8] = b"table:";
+/// Prefix of notes.
+pub(crate) const NOTE_PREFIX: &[u8] = b"note:";
 
 const KIND_VERSION: u8 = 0;
 const KIND_OPERATION: u8 = 1;

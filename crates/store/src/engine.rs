@@ -4,6 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     Commit, CommitError, Committed, EngineError, Finding, Found, OpId, Page, PartitionKey,
@@ -35,6 +36,9 @@ pub trait Engine: Send + Sync + 'static {
 
     /// Writes rows of `Once` tables. Acknowledged means durable and visible. The rows of one call
     /// become visible in any order; repeating a call changes nothing.
+    ///
+    /// Sweeping a row is final: nobody may rely on a later put of the same key being seen, or on
+    /// its not being seen.
     fn put(&self, rows: Vec<Row>) -> Task<'_, Result<(), PutError>>;
 
     /// Changes one guarded partition if it is at the expected version, all or nothing, and keeps
@@ -54,8 +58,9 @@ pub trait Maintenance: Engine {
     /// Creates missing tables and migrates an older format. Refuses a change that would lose rows.
     fn apply<'a>(&'a self, schema: &'a Schema) -> Task<'a, Result<Vec<SchemaChange>, SchemaError>>;
 
-    /// A view of all tables at one moment, for walking them while the store is in use.
-    fn walk(&self) -> Task<'_, Result<Box<dyn Walker>, EngineError>>;
+    /// A view of all tables for walking them: of one moment on an embedded engine, also while the
+    /// store is in use; on a cluster each partition is as it is when the walk comes by.
+    fn walk(&self) -> Task<'_, Result<Box<dyn Walker + '_>, EngineError>>;
 
     /// Loads entries of one table as [`Walker`] gave them, in its order, into a table that nobody
     /// else writes. For restore and copy only: it sets versions.
@@ -64,6 +69,22 @@ pub trait Maintenance: Engine {
         table: &'static TableDef,
         entries: Vec<Entry>,
     ) -> Task<'a, Result<(), PutError>>;
+
+    /// Removes everything from one table that nobody else uses. For restore and copy only.
+    fn clear<'a>(&'a self, table: &'static TableDef) -> Task<'a, Result<(), PutError>>;
+
+    /// A small record beside the tables, for long work that must survive a crash.
+    fn note<'a>(&'a self, name: &'a str) -> Task<'a, Result<Option<Bytes>, EngineError>>;
+
+    /// Sets or removes such a record.
+    fn set_note<'a>(
+        &'a self,
+        name: &'a str,
+        value: Option<Bytes>,
+    ) -> Task<'a, Result<(), EngineError>>;
+
+    /// What the engine itself estimates of its tables; empty where it has no opinion.
+    fn estimates(&self) -> Task<'_, Result<Vec<TableEstimate>, EngineError>>;
 
     /// The engine's own checks: what `verify store` cannot see in rows.
     fn check(&self) -> Task<'_, Result<Vec<Finding>, EngineError>>;
@@ -151,6 +172,17 @@ pub struct EngineInfo {
     pub format: u32,
     /// Bytes on disk, where the engine can tell.
     pub disk_bytes: u64,
+}
+
+/// A table as the engine itself estimates it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableEstimate {
+    /// The table, as the engine spells it.
+    pub table: String,
+    /// Its partitions.
+    pub partitions: u64,
+    /// Its bytes on disk.
+    pub bytes: u64,
 }
 
 /// One measurement of an engine.

@@ -15,6 +15,7 @@
 //!   write run on different clocks, and one can silently hide the other.
 //! - **A `Once` put may be repeated**, in any order, by anyone: late information is another row,
 //!   never a second value under the same key.
+//! - **Sweeping a `Once` row is final**: its key is never put again for anybody to see.
 //! - **A partition's version never restarts**, not even when all its rows are gone.
 //! - **A commit is known by its operation id** for 24 hours: repeating it returns the first result
 //!   and changes nothing, so an unknown outcome is resolved by asking again.
@@ -27,6 +28,7 @@
 
 mod backup;
 mod cache;
+mod copy;
 mod cursor;
 mod digest;
 mod engine;
@@ -45,9 +47,10 @@ pub mod conformance;
 pub mod limits;
 
 pub use backup::{BackupError, BackupSummary, RestoreError, back_up, restore};
+pub use copy::{COPY_NOTE, CopyError, CopySummary, copy};
 pub use cursor::{Cursor, CursorError};
 pub use digest::{Digest, digest_table};
-pub use engine::{Engine, EngineInfo, Entry, Maintenance, Stat, Task, WalkPage, Walker};
+pub use engine::{Engine, EngineInfo, Entry, Maintenance, Stat, TableEstimate, Task, WalkPage, Walker};
 pub use error::{BoundError, CommitError, EngineError, PutError, ReadError, SchemaError};
 pub use key::{Counted, KeyPart, KeyReader, Monthly, Partition, Sequenced};
 pub use model::ModelEngine;

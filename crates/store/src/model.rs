@@ -12,7 +12,7 @@ use crate::{
     Bound, Change, Commit, CommitError, Committed, Engine, EngineError, EngineInfo, Entry,
     FORMAT_VERSION, Finding, Found, Maintenance, OpId, Order, Page, PartitionKey, PutError,
     RangeRequest, Read, ReadError, Row, RowKey, Schema, SchemaChange, SchemaError, Stat, TableDef,
-    TableRecord, Task, Version, WalkPage, Walker, compare_schema, limits,
+    TableEstimate, TableRecord, Task, Version, WalkPage, Walker, compare_schema, limits,
 };
 
 /// An engine in memory that keeps the contract by being simple.
@@ -24,6 +24,7 @@ pub struct ModelEngine {
 #[derive(Clone, Debug, Default)]
 struct State {
     records: Vec<TableRecord>,
+    notes: BTreeMap<String, Bytes>,
     partitions: BTreeMap<(&'static str, Bytes), PartitionState>,
 }
 
@@ -207,7 +208,7 @@ impl Maintenance for ModelEngine {
         ready(changes)
     }
 
-    fn walk(&self) -> Task<'_, Result<Box<dyn Walker>, EngineError>> {
+    fn walk(&self) -> Task<'_, Result<Box<dyn Walker + '_>, EngineError>> {
         let view: Box<dyn Walker> = Box::new(ModelWalker(self.state().clone()));
         ready(Ok(view))
     }
@@ -219,6 +220,32 @@ impl Maintenance for ModelEngine {
     ) -> Task<'a, Result<(), PutError>> {
         self.load_now(table, entries);
         ready(Ok(()))
+    }
+
+    fn clear<'a>(&'a self, table: &'static TableDef) -> Task<'a, Result<(), PutError>> {
+        self.state().partitions.retain(|(name, _), _| *name != table.name());
+        ready(Ok(()))
+    }
+
+    fn note<'a>(&'a self, name: &'a str) -> Task<'a, Result<Option<Bytes>, EngineError>> {
+        ready(Ok(self.state().notes.get(name).cloned()))
+    }
+
+    fn set_note<'a>(
+        &'a self,
+        name: &'a str,
+        value: Option<Bytes>,
+    ) -> Task<'a, Result<(), EngineError>> {
+        let mut state = self.state();
+        match value {
+            Some(value) => state.notes.insert(name.to_owned(), value),
+            None => state.notes.remove(name),
+        };
+        ready(Ok(()))
+    }
+
+    fn estimates(&self) -> Task<'_, Result<Vec<TableEstimate>, EngineError>> {
+        ready(Ok(Vec::new()))
     }
 
     fn check(&self) -> Task<'_, Result<Vec<Finding>, EngineError>> {

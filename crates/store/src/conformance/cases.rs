@@ -204,6 +204,7 @@ async fn a_backup_holds_everything(engine: &Arc<dyn Maintenance>) {
         let original = digest_table(walker.as_ref(), table).await.expect("reads");
         assert_eq!(original, digest_table(copy.as_ref(), table).await.expect("reads"));
     }
+    drop(copy);
     let again = store_on(&(Arc::new(model) as Arc<dyn Maintenance>));
     let repeated = again.commit(commit(101, 9, 10, vec![])).await.expect("known after a restore");
     assert!(repeated.repeated, "operations are in the backup");

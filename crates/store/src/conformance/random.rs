@@ -1,5 +1,6 @@
 //! Random operations, each answered by the engine and by the model; the answers must be equal.
 
+use std::collections::HashSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ pub async fn random(subject: &dyn Subject, seed: u64, operations: usize) {
         engine: Some(subject.open().await),
         model: Arc::new(ModelEngine::default()),
         operations: Vec::new(),
+        swept: HashSet::new(),
     };
     run.model.apply(&schema()).await.expect("the model takes any schema");
     for step in 0..operations {
@@ -45,6 +47,8 @@ struct Run<'a> {
     engine: Option<Arc<dyn Maintenance>>,
     model: Arc<ModelEngine>,
     operations: Vec<(u8, OpId)>,
+    /// Keys of facts that were swept: they are never put again.
+    swept: HashSet<(u16, u16)>,
 }
 
 impl Run<'_> {
@@ -57,9 +61,10 @@ impl Run<'_> {
         (store_on(self.engine()), store_on(&model))
     }
 
-    /// Few keys, so that operations meet.
+    /// Few keys, so that operations meet; the window moves on as keys are used up by sweeping.
     fn fact_key(&mut self) -> (u16, u16) {
-        (self.rng.u16(0..12), self.rng.u16(0..200))
+        let base = u16::try_from(self.swept.len() / 24).unwrap_or(u16::MAX - 200);
+        (self.rng.u16(0..12), base + self.rng.u16(0..200))
     }
 
     fn row(&mut self) -> Row {
@@ -69,7 +74,8 @@ impl Run<'_> {
             return LIST.row(&Sequenced(list, position), &position, &value).expect("a row");
         }
         let (partition, sort) = self.fact_key();
-        if self.rng.u8(0..12) == 0 {
+        if self.swept.contains(&(partition, sort)) || self.rng.u8(0..12) == 0 {
+            self.swept.insert((partition, sort));
             return FACTS.sweep(&partition, &sort).expect("a row");
         }
         let value = value_of(u64::from(partition) << 16 | u64::from(sort));
@@ -106,8 +112,8 @@ impl Run<'_> {
         let partition = self.rng.u16(0..12);
         let ends: [Bound<u16>; 2] = std::array::from_fn(|_| match self.rng.u8(0..3) {
             0 => Bound::Unbounded,
-            1 => Bound::Included(self.rng.u16(0..200)),
-            _ => Bound::Excluded(self.rng.u16(0..200)),
+            1 => Bound::Included(self.fact_key().1),
+            _ => Bound::Excluded(self.fact_key().1),
         });
         let [from, to] = ends;
         let order = if self.rng.bool() { Order::Ascending } else { Order::Descending };

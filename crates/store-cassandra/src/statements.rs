@@ -1,0 +1,67 @@
+//! Prepared statements, prepared when they are first needed.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use scylla::client::session::Session;
+use scylla::errors::PrepareError;
+use scylla::statement::prepared::PreparedStatement;
+use store::{Read, TableDef, limits};
+
+use crate::cql::Kind;
+use crate::options::{Level, Options};
+
+/// Rows of one page of the driver: few where rows may be large, so that a page fits into memory.
+fn page_rows(table: &TableDef) -> i32 {
+    let rows = 2 * limits::PAGE_BYTES / table.bounds().value_bytes.max(1);
+    i32::try_from(rows.clamp(8, 1000)).unwrap_or(1000)
+}
+
+type Key = (&'static str, Kind, bool);
+
+/// All statements that were needed so far.
+#[derive(Debug)]
+pub(crate) struct Statements {
+    keyspace: String,
+    level: Level,
+    prepared: RwLock<HashMap<Key, Arc<PreparedStatement>>>,
+}
+
+impl Statements {
+    pub(crate) fn new(options: &Options) -> Self {
+        Self {
+            keyspace: options.keyspace.clone(),
+            level: options.level,
+            prepared: RwLock::default(),
+        }
+    }
+
+    /// The statement, prepared now if it was not before.
+    pub(crate) async fn get(
+        &self,
+        session: &Session,
+        table: &'static TableDef,
+        kind: Kind,
+        read: Read,
+    ) -> Result<Arc<PreparedStatement>, PrepareError> {
+        use scylla::statement::Consistency;
+        let serial = kind.reads() && read == Read::Serial;
+        let key = (table.name(), kind, serial);
+        if let Some(found) = self.prepared.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return Ok(found.clone());
+        }
+        let mut statement = session.prepare(kind.text(&self.keyspace, table)).await?;
+        statement.set_page_size(page_rows(table));
+        statement.set_is_idempotent(kind.reads() || matches!(kind, Kind::Put | Kind::Sweep));
+        if serial {
+            statement.set_consistency(match self.level {
+                Level::Quorum => Consistency::Serial,
+                Level::Local => Consistency::LocalSerial,
+            });
+        }
+        let statement = Arc::new(statement);
+        let mut prepared = self.prepared.write().unwrap_or_else(PoisonError::into_inner);
+        prepared.insert(key, statement.clone());
+        Ok(statement)
+    }
+}
