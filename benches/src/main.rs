@@ -1,5 +1,6 @@
 //! `cargo xtask bench NAME`: side by side with peers, in one run, as ratios.
 
+mod cluster_bench;
 mod kernel_bench;
 mod measure;
 mod store_bench;
@@ -9,8 +10,9 @@ use anyhow::bail;
 fn main() -> anyhow::Result<()> {
     let name = std::env::args().nth(1).unwrap_or_default();
     match name.as_str() {
+        "cluster" => cluster_bench::run(),
         "kernel" => kernel_bench::run(),
         "store" => store_bench::run(),
-        _ => bail!("there is no bench {name:?}; benches: kernel, store"),
+        _ => bail!("there is no bench {name:?}; benches: cluster, kernel, store"),
     }
 }

@@ -18,14 +18,14 @@ pub(crate) struct Cost {
 impl Cost {
     /// Measures `work`, background threads of this process included.
     pub(crate) fn of<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<(Self, T)> {
-        let (wall, cpu, written) = (Instant::now(), cpu_time(), written_bytes());
+        let meter = Self::begin();
         let result = work()?;
-        let cost = Self {
-            wall: wall.elapsed(),
-            cpu: cpu_time().saturating_sub(cpu),
-            written: written_bytes().saturating_sub(written),
-        };
-        Ok((cost, result))
+        Ok((meter.end(), result))
+    }
+
+    /// Begins to measure.
+    pub(crate) fn begin() -> Meter {
+        Meter { wall: Instant::now(), cpu: cpu_time(), written: written_bytes() }
     }
 
     /// Microseconds of processor time for each of `count` things.
@@ -36,6 +36,24 @@ impl Cost {
     /// Things a second.
     pub(crate) fn rate(&self, count: usize) -> f64 {
         count as f64 / self.wall.as_secs_f64()
+    }
+}
+
+/// A measurement that has begun.
+pub(crate) struct Meter {
+    wall: Instant,
+    cpu: Duration,
+    written: u64,
+}
+
+impl Meter {
+    /// What it cost since.
+    pub(crate) fn end(self) -> Cost {
+        Cost {
+            wall: self.wall.elapsed(),
+            cpu: cpu_time().saturating_sub(self.cpu),
+            written: written_bytes().saturating_sub(self.written),
+        }
     }
 }
 
@@ -83,4 +101,49 @@ pub(crate) fn disk_bytes(directory: &Path) -> u64 {
 pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// One workload on both sides: ours, and a peer doing the same.
+pub(crate) struct Line {
+    name: &'static str,
+    things: usize,
+    pub(crate) ours: Vec<Cost>,
+    pub(crate) raw: Vec<Cost>,
+}
+
+impl Line {
+    /// A workload of so many things, not measured yet.
+    pub(crate) fn new(name: &'static str, things: usize) -> Self {
+        Self { name, things, ours: Vec::new(), raw: Vec::new() }
+    }
+
+    /// The head of the table.
+    pub(crate) fn head(peer: &str) {
+        println!(
+            "| {:<28} | {:>10} | {:>10} | {:>8} | {:>8} | {:>5} |",
+            "workload",
+            "ours /s",
+            format!("{peer} /s"),
+            "ours µs",
+            format!("{peer} µs"),
+            "ratio"
+        );
+        println!("|{:-<30}|{:-<12}|{:-<12}|{:-<10}|{:-<10}|{:-<7}|", "", "", "", "", "", "");
+    }
+
+    /// One row of the table: rates, processor time of each thing, and the ratio of the latter.
+    pub(crate) fn print(&self) {
+        let cpu = |costs: &[Cost]| median(costs.iter().map(|c| c.cpu_each(self.things)).collect());
+        let rate = |costs: &[Cost]| median(costs.iter().map(|c| c.rate(self.things)).collect());
+        let (ours, raw) = (cpu(&self.ours), cpu(&self.raw));
+        println!(
+            "| {:<28} | {:>10.0} | {:>10.0} | {:>8.3} | {:>8.3} | {:>5.2} |",
+            self.name,
+            rate(&self.ours),
+            rate(&self.raw),
+            ours,
+            raw,
+            ours / raw
+        );
+    }
 }

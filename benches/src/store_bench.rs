@@ -17,7 +17,7 @@ use store::{
 };
 use store_fjall::{FjallEngine, Options};
 
-use crate::measure::{Cost, disk_bytes, median, settle};
+use crate::measure::{Cost, Line, disk_bytes, median, settle};
 
 const ROUNDS: usize = 6;
 const PUT_ROWS: usize = 200_000;
@@ -37,38 +37,9 @@ static ROWS: Table<[u8; 32], u32, Vec<u8>> =
 static CELLS: Table<u64, u8, Vec<u8>> =
     Table::guarded("bench.cells", "A guarded cell.", Placement::Hashed, Bounds::rows(10));
 
-/// One workload on both sides.
-struct Line {
-    name: &'static str,
-    things: usize,
-    ours: Vec<Cost>,
-    raw: Vec<Cost>,
-}
-
-impl Line {
-    fn print(&self) {
-        let cpu = |costs: &[Cost]| median(costs.iter().map(|c| c.cpu_each(self.things)).collect());
-        let rate = |costs: &[Cost]| median(costs.iter().map(|c| c.rate(self.things)).collect());
-        let (ours, raw) = (cpu(&self.ours), cpu(&self.raw));
-        println!(
-            "| {:<28} | {:>10.0} | {:>10.0} | {:>8.3} | {:>8.3} | {:>5.2} |",
-            self.name,
-            rate(&self.ours),
-            rate(&self.raw),
-            ours,
-            raw,
-            ours / raw
-        );
-    }
-}
-
 pub(crate) fn run() -> anyhow::Result<()> {
     println!("{ROUNDS} rounds, rows of 44 bytes; CPU is user and system time of all threads\n");
-    println!(
-        "| {:<28} | {:>10} | {:>10} | {:>8} | {:>8} | {:>5} |",
-        "workload", "ours /s", "fjall /s", "ours µs", "fjall µs", "ratio"
-    );
-    println!("|{:-<30}|{:-<12}|{:-<12}|{:-<10}|{:-<10}|{:-<7}|", "", "", "", "", "", "");
+    Line::head("fjall");
     let names = [
         ("puts, 100 rows a sync", PUT_ROWS),
         ("puts, 2,000 rows a sync", PUT_ROWS),
@@ -77,7 +48,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         ("misses", READS),
         ("ranges of 50 rows", RANGES),
     ];
-    let mut lines = names.map(|(name, things)| Line { name, things, ours: vec![], raw: vec![] });
+    let mut lines = names.map(|(name, things)| Line::new(name, things));
     let mut disk = Disk::default();
     for round in 0..ROUNDS {
         // Who goes second finds a warmer machine, so they take turns.

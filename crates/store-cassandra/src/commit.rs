@@ -16,9 +16,7 @@ use scylla::serialize::row::{RowSerializationContext, SerializeRow};
 use scylla::serialize::writers::RowWriter;
 use scylla::statement::batch::{Batch, BatchType};
 use scylla::statement::prepared::PreparedStatement;
-use store::{
-    Change, Commit, CommitError, Committed, EngineError, Read, ReadError, Version,
-};
+use store::{Change, Commit, CommitError, Committed, EngineError, Read, ReadError, Version};
 
 use crate::cql::Kind;
 use crate::engine::CassandraEngine;

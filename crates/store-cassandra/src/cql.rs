@@ -80,7 +80,8 @@ impl Kind {
         let name = format!("{keyspace}.{}", table_name(table));
         let guarded = table.writes() == Writes::Guarded;
         let columns = if guarded { "sort, value, version" } else { "sort, value" };
-        let select = |rest: &str| format!("SELECT {columns} FROM {name} WHERE partition = ? {rest}");
+        let select =
+            |rest: &str| format!("SELECT {columns} FROM {name} WHERE partition = ? {rest}");
         let insert = format!("INSERT INTO {name} (partition, sort, value) VALUES (?, ?, ?)");
         let down = "ORDER BY sort DESC LIMIT ?";
         match self {

@@ -35,9 +35,7 @@ impl CassandraEngine {
         let changes = compare_schema(schema, &self.stored_records().await?)?;
         distinct(schema)?;
         for table in schema.tables() {
-            let new = |change: &SchemaChange| {
-                matches!(change, SchemaChange::Create(record) if record.name == table.name())
-            };
+            let new = |change: &SchemaChange| matches!(change, SchemaChange::Create(record) if record.name == table.name());
             if changes.iter().any(new) {
                 self.define(cql::create_table(&options.keyspace, table)).await?;
             }
@@ -58,7 +56,8 @@ impl CassandraEngine {
     pub(crate) async fn stored_records(&self) -> Result<Vec<TableRecord>, SchemaError> {
         let Some(meta) = self.read_meta().await? else { return Ok(Vec::new()) };
         let format = meta.iter().find(|(name, _)| name == FORMAT);
-        let format = format.and_then(|(_, value)| Some(u32::from_le_bytes(value.as_ref().try_into().ok()?)));
+        let format =
+            format.and_then(|(_, value)| Some(u32::from_le_bytes(value.as_ref().try_into().ok()?)));
         match format {
             Some(found) if found > FORMAT_VERSION => {
                 return Err(SchemaError::Newer { found, known: FORMAT_VERSION });
@@ -71,7 +70,10 @@ impl CassandraEngine {
         let mut records = Vec::new();
         for (_, value) in meta.iter().filter(|(name, _)| name.starts_with(TABLE_PREFIX)) {
             let damaged = |error| {
-                EngineError::new(format!("a table's record cannot be read: {error}"), "restore a backup")
+                EngineError::new(
+                    format!("a table's record cannot be read: {error}"),
+                    "restore a backup",
+                )
             };
             records.push(TableRecord::from_bytes(value).map_err(damaged)?);
         }

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use scylla::response::{PagingState, PagingStateResponse};
 use scylla::response::query_result::{QueryResult, QueryRowsResult};
+use scylla::response::{PagingState, PagingStateResponse};
 use store::{
     Bound, EngineError, Found, Order, Page, RangeRequest, Read, ReadError, RowKey, TableDef,
     Version, Writes, limits,

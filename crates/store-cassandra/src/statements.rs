@@ -47,7 +47,8 @@ impl Statements {
         use scylla::statement::Consistency;
         let serial = kind.reads() && read == Read::Serial;
         let key = (table.name(), kind, serial);
-        if let Some(found) = self.prepared.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        if let Some(found) = self.prepared.read().unwrap_or_else(PoisonError::into_inner).get(&key)
+        {
             return Ok(found.clone());
         }
         let mut statement = session.prepare(kind.text(&self.keyspace, table)).await?;

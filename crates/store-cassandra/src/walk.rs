@@ -57,7 +57,8 @@ impl Walker for TokenWalker<'_> {
             if !self.0.has(table) {
                 return Err(ReadError::NoTable { table: table.name() });
             }
-            let rubbish = || EngineError::new("this is no position of a walk", "begin at the start");
+            let rubbish =
+                || EngineError::new("this is no position of a walk", "begin at the start");
             let position = Position::decode(position).ok_or_else(rubbish)?;
             Ok(self.read(table, position).await?)
         })
@@ -133,7 +134,13 @@ impl Reader {
                 let operation = Operation::decode(&value);
                 let Operation { version, expires, result } =
                     operation.ok_or_else(|| damaged("an operation that is none"))?;
-                self.entries.push(Entry::Operation { partition: key, op, version, expires, result });
+                self.entries.push(Entry::Operation {
+                    partition: key,
+                    op,
+                    version,
+                    expires,
+                    result,
+                });
                 Ok(())
             }
         }

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use fjall::{AbstractTree, Keyspace, Readable, Snapshot};
 use store::{
     EngineError, EngineInfo, Entry, FORMAT_VERSION, Finding, Maintenance, PutError, ReadError,
-    Schema, SchemaChange, SchemaError, Stat, TableDef, TableEstimate, TableRecord, Task, Value, WalkPage, Walker,
-    compare_schema,
+    Schema, SchemaChange, SchemaError, Stat, TableDef, TableEstimate, TableRecord, Task, Value,
+    WalkPage, Walker, compare_schema,
 };
 
 use crate::engine::{FjallEngine, Shared};

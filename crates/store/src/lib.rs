@@ -50,7 +50,9 @@ pub use backup::{BackupError, BackupSummary, RestoreError, back_up, restore};
 pub use copy::{COPY_NOTE, CopyError, CopySummary, copy};
 pub use cursor::{Cursor, CursorError};
 pub use digest::{Digest, digest_table};
-pub use engine::{Engine, EngineInfo, Entry, Maintenance, Stat, TableEstimate, Task, WalkPage, Walker};
+pub use engine::{
+    Engine, EngineInfo, Entry, Maintenance, Stat, TableEstimate, Task, WalkPage, Walker,
+};
 pub use error::{BoundError, CommitError, EngineError, PutError, ReadError, SchemaError};
 pub use key::{Counted, KeyPart, KeyReader, Monthly, Partition, Sequenced};
 pub use model::ModelEngine;

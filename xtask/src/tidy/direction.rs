@@ -34,6 +34,7 @@ const CRATES: &[(&str, Layer)] = &[
     ("store", Layer::Store),
     ("store-fjall", Layer::Engine),
     ("store-cassandra", Layer::Engine),
+    ("store-remote", Layer::Engine),
     ("timeline", Layer::Kernel),
     ("tally", Layer::Kernel),
     ("index", Layer::Kernel),
