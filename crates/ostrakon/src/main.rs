@@ -18,17 +18,19 @@ mod catalogue;
 mod cli;
 mod config;
 mod failure;
-mod format;
 mod generated;
 mod log;
 mod metrics;
 mod opening;
+mod pages;
 mod server;
 mod shard_report;
 mod system;
-mod web;
 
 use std::process::ExitCode;
+
+// Numbers look the same in terminal and page.
+pub(crate) use web::format;
 
 fn main() -> ExitCode {
     cli::run(std::env::args_os())

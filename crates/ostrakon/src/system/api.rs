@@ -12,12 +12,12 @@ use base64::Engine as _;
 use maud::{Markup, html};
 use sha2::{Digest as _, Sha256};
 use tower_http::set_header::SetResponseHeaderLayer;
+use web::{Frame, Language, assets};
 
 use super::{ingest, query};
 use crate::metrics::{self, Exposition};
+use crate::pages::status;
 use crate::server::App;
-use crate::web::messages::{ENGLISH, Messages};
-use crate::web::{Frame, ICON, STYLE, status, style_path};
 
 /// Starts that the status page lists.
 const STARTS: usize = 5;
@@ -26,8 +26,8 @@ const STATUS_PATIENCE: Duration = Duration::from_millis(700);
 const SHARDS_PATIENCE: Duration = Duration::from_secs(10);
 /// Only what this server serves: no inline script, no inline style, no framing, nothing from
 /// elsewhere.
-const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; \
-                      form-action 'self'; frame-ancestors 'none'";
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
+                      img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 type Shared = State<Arc<App>>;
 
@@ -36,33 +36,69 @@ pub(crate) fn router(app: Arc<App>) -> Router {
     let header = |name: HeaderName, value: &'static str| {
         SetResponseHeaderLayer::if_not_present(name, HeaderValue::from_static(value))
     };
-    Router::new()
+    let mut router = Router::new();
+    for asset in assets::ALL {
+        router = router.route(asset.path, get(move || async move { serve(asset) }));
+    }
+    router
         .route("/", get(status_page))
         .route("/shards", get(shards_page))
         .route("/metrics", get(metrics_text))
         .route("/health", get(health))
-        .route(style_path(), get(style))
-        .route("/assets/icon.svg", get(icon))
         .fallback(not_found)
         .with_state(app)
+        .layer(axum::middleware::from_fn(keep_language))
         .layer(header(header::CONTENT_SECURITY_POLICY, POLICY))
         .layer(header(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .layer(header(header::REFERRER_POLICY, "no-referrer"))
         .layer(header(header::CACHE_CONTROL, "no-store"))
 }
 
-/// The language of a request. One for now.
-fn words() -> &'static Messages {
-    &ENGLISH
+/// The language a request asks for.
+struct Asked(Language);
+
+impl<S: Sync> axum::extract::FromRequestParts<S> for Asked {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(
+        parts: &mut axum::http::request::Parts,
+        _: &S,
+    ) -> Result<Self, Self::Rejection> {
+        let header = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
+        let cookies = header(header::COOKIE).unwrap_or_default();
+        let accepted = header(header::ACCEPT_LANGUAGE).unwrap_or_default();
+        Ok(Self(Language::choose(parts.uri.query(), cookies, accepted)))
+    }
 }
 
-async fn status_page(State(app): Shared) -> Result<Response, Failed> {
+/// Keeps a language that was chosen by its link, for a year.
+async fn keep_language(request: axum::extract::Request, next: axum::middleware::Next) -> Response {
+    let tag = request.uri().query().and_then(|query| {
+        let value = query.split('&').find_map(|pair| pair.strip_prefix("lang="))?;
+        Language::from_tag(value)
+    });
+    let mut response = next.run(request).await;
+    if let Some(language) = tag {
+        let cookie = format!(
+            "{}={}; Path=/; Max-Age=31536000; SameSite=Lax",
+            Language::COOKIE,
+            language.tag()
+        );
+        if let Ok(value) = HeaderValue::from_str(&cookie) {
+            response.headers_mut().append(header::SET_COOKIE, value);
+        }
+    }
+    response
+}
+
+async fn status_page(State(app): Shared, Asked(language): Asked) -> Result<Response, Failed> {
+    let words = language.words();
     let now = ingest::now();
     let store = &app.opened.store;
     let number = app.start.number;
     let counted = app.reports.get(STATUS_PATIENCE).await;
     let status = status::Status {
-        words: words(),
+        words,
         now,
         instance: query::instance(store).await?,
         info: app.opened.engine.info().await?,
@@ -72,23 +108,18 @@ async fn status_page(State(app): Shared) -> Result<Response, Failed> {
         samples: query::recent_samples(store, now).await?,
         counted: counted.as_deref(),
     };
-    let frame = Frame { words: words(), title: words().status, here: "/" };
+    let frame = Frame { language, title: words.status, here: "/" };
     Ok(page(StatusCode::OK, &frame.page(&status.content())))
 }
 
 /// The report as it is written to a file, with a way back. Its own style is allowed by its hash.
-async fn shards_page(State(app): Shared) -> Response {
+async fn shards_page(State(app): Shared, Asked(language): Asked) -> Response {
+    let words = language.words();
     let Some(made) = app.reports.get(SHARDS_PATIENCE).await else {
-        return message(
-            "/shards",
-            StatusCode::ACCEPTED,
-            words().report_coming,
-            &html! {
-                p.lead { (words().report_advice) }
-            },
-        );
+        let advice = html! { p.lead { (words.report_advice) } };
+        return message(language, "/shards", StatusCode::ACCEPTED, words.report_coming, &advice);
     };
-    let text = with_way_back(&placement::render::html(&made.report), words().back);
+    let text = with_way_back(&placement::render::html(&made.report), words.back);
     let policy = policy_for(&text);
     let mut response = html_response(StatusCode::OK, text);
     if let Ok(value) = HeaderValue::from_str(&policy) {
@@ -133,28 +164,17 @@ async fn health(State(app): Shared) -> Response {
     }
 }
 
-async fn style() -> Response {
-    asset("text/css; charset=utf-8", STYLE)
-}
-
-async fn icon() -> Response {
-    asset("image/svg+xml", ICON)
-}
-
-fn asset(kind: &'static str, text: &'static str) -> Response {
+/// Answers with a file of the pages.
+fn serve(asset: &'static assets::Asset) -> Response {
     let keep = "public, max-age=31536000, immutable";
-    ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, keep)], text).into_response()
+    ([(header::CONTENT_TYPE, asset.kind), (header::CACHE_CONTROL, keep)], asset.text)
+        .into_response()
 }
 
-async fn not_found() -> Response {
-    message(
-        "",
-        StatusCode::NOT_FOUND,
-        words().not_found,
-        &html! {
-            p.lead { (words().not_found_advice) }
-        },
-    )
+async fn not_found(Asked(language): Asked) -> Response {
+    let words = language.words();
+    let advice = html! { p.lead { (words.not_found_advice) } };
+    message(language, "", StatusCode::NOT_FOUND, words.not_found, &advice)
 }
 
 /// A page that could not be made.
@@ -169,21 +189,23 @@ impl<E: std::error::Error> From<E> for Failed {
 impl IntoResponse for Failed {
     fn into_response(self) -> Response {
         tracing::error!(error = self.0, "a page could not be made");
-        message(
-            "",
-            StatusCode::INTERNAL_SERVER_ERROR,
-            words().failed,
-            &html! {
-                p.lead { (words().failed_advice) }
-                p { code { (self.0) } }
-            },
-        )
+        // Whoever asked is not known here; most read this.
+        let language = Language::default();
+        let words = language.words();
+        let more = html! { p.lead { (words.failed_advice) } p { code { (self.0) } } };
+        message(language, "", StatusCode::INTERNAL_SERVER_ERROR, words.failed, &more)
     }
 }
 
-fn message(here: &str, status: StatusCode, title: &str, more: &Markup) -> Response {
+fn message(
+    language: Language,
+    here: &str,
+    status: StatusCode,
+    title: &str,
+    more: &Markup,
+) -> Response {
     let content = html! { h1 { (title) } (more) };
-    page(status, &Frame { words: words(), title, here }.page(&content))
+    page(status, &Frame { language, title, here }.page(&content))
 }
 
 fn page(status: StatusCode, markup: &Markup) -> Response {
@@ -222,9 +244,10 @@ mod tests {
             ("/shards", StatusCode::OK, "Shard report"),
             ("/metrics", StatusCode::OK, "ostrakon_start_number 1"),
             ("/health", StatusCode::OK, "ok"),
-            (style_path(), StatusCode::OK, "color-scheme"),
-            ("/assets/icon.svg", StatusCode::OK, "<svg"),
-            ("/nothing", StatusCode::NOT_FOUND, ENGLISH.not_found),
+            (assets::STYLE_SHEET.path, StatusCode::OK, "color-scheme"),
+            (assets::SCRIPT_FILE.path, StatusCode::OK, "datetime"),
+            (assets::ICON_FILE.path, StatusCode::OK, "<svg"),
+            ("/nothing", StatusCode::NOT_FOUND, web::ENGLISH.not_found),
         ] {
             let (found, headers, body) = ask(path).await;
             assert_eq!(found, status, "{path}");
@@ -234,6 +257,16 @@ mod tests {
             assert!(!policy.contains("unsafe"), "{path}: {policy}");
             assert_eq!(headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
         }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_chosen_language_is_kept() {
+        let (_, headers, body) = ask("/?lang=zh").await;
+        assert!(body.contains("服务中"), "{body}");
+        let cookie = headers[header::SET_COOKIE].to_str().expect("text");
+        assert!(cookie.starts_with("lang=zh; Path=/"), "{cookie}");
+        let (_, headers, body) = ask("/?lang=klingon").await;
+        assert!(body.contains("Serving") && !headers.contains_key(header::SET_COOKIE));
     }
 
     #[tokio::test(flavor = "multi_thread")]

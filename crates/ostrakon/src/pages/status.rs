@@ -3,10 +3,9 @@
 use maud::{Markup, html};
 use store::{EngineInfo, Stat};
 
-use super::chart::Chart;
-use super::messages::Messages;
+use web::{Chart, Messages, format};
+
 use crate::catalogue;
-use crate::format;
 use crate::server::reports::Made;
 use crate::system::derive::{self, sample_time};
 use crate::system::tables::{SAMPLE_SECONDS, Sample, SampleNumber, Start, StartNumber};
@@ -133,7 +132,7 @@ impl Status<'_> {
                 }
                 @match self.counted {
                     Some(made) => p.note {
-                        (words.counted_at) " " (format::utc(made.at)) " UTC. "
+                        (words.counted_at) " " (web::time(made.at)) ". "
                         a href="/shards" { (words.shards_note) }
                     },
                     None => p.note { (words.counting) },
@@ -189,7 +188,7 @@ impl Status<'_> {
                                     (format::count(number.0))
                                     @if *number == self.start.0 { small { (words.this_start) } }
                                 }
-                                td.word { (format::utc(start.at)) }
+                                td.word { (web::time(start.at)) }
                                 td.word { (start.version) }
                                 td.word.rare { (start.process) }
                             }
@@ -234,7 +233,7 @@ fn value(stat: &Stat) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::web::messages::ENGLISH;
+    use web::ENGLISH;
 
     fn page(samples: Vec<(SampleNumber, u64, Sample)>, location: &str) -> String {
         let start = Start { at: 1000, version: "1".into(), process: 7 };

@@ -17,22 +17,22 @@ const POINTS: usize = 240;
 
 /// A chart of one curve.
 #[derive(Debug)]
-pub(crate) struct Chart<'a> {
+pub struct Chart<'a> {
     /// What is measured.
-    pub(crate) title: &'a str,
+    pub title: &'a str,
     /// The curve, in order of time.
-    pub(crate) points: &'a [Point],
+    pub points: &'a [Point],
     /// The moments at both ends.
-    pub(crate) span: (u64, u64),
+    pub span: (u64, u64),
     /// Seconds without a point after which the curve is broken: nobody measured.
-    pub(crate) gap: u64,
+    pub gap: u64,
     /// Stands there instead of an empty chart.
-    pub(crate) none: &'a str,
+    pub none: &'a str,
 }
 
 impl Chart<'_> {
     /// The chart; `words` names a value on the scale.
-    pub(crate) fn line(&self, words: fn(f64) -> String) -> Markup {
+    pub fn line(&self, words: fn(f64) -> String) -> Markup {
         let Some((_, latest)) = self.points.last() else {
             return html! { figure { figcaption { h3 { (self.title) } } p.note { (self.none) } } };
         };

@@ -1,7 +1,7 @@
 //! Numbers, sizes, spans and times as people read them; the same in terminal and page.
 
 /// A count with its thousands apart: `12,345`.
-pub(crate) fn count(number: u64) -> String {
+pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -14,7 +14,7 @@ pub(crate) fn count(number: u64) -> String {
 }
 
 /// A size with a unit of 1024: `1.5 MiB`.
-pub(crate) fn bytes(size: u64) -> String {
+pub fn bytes(size: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
     if size < 1024 {
         return format!("{size} B");
@@ -30,7 +30,7 @@ pub(crate) fn bytes(size: u64) -> String {
 }
 
 /// Seconds as the two largest units: `3 d 4 h`, `12 s`.
-pub(crate) fn span(seconds: u64) -> String {
+pub fn span(seconds: u64) -> String {
     let units = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
     let mut rest = seconds;
     let mut parts = Vec::new();
@@ -44,7 +44,7 @@ pub(crate) fn span(seconds: u64) -> String {
 }
 
 /// A short time: `850 µs`, `12.5 ms`, `1.25 s`.
-pub(crate) fn duration(seconds: f64) -> String {
+pub fn duration(seconds: f64) -> String {
     if seconds < 1e-3 {
         format!("{:.0} µs", seconds * 1e6)
     } else if seconds < 1.0 {
@@ -55,7 +55,7 @@ pub(crate) fn duration(seconds: f64) -> String {
 }
 
 /// A Unix second as `2026-11-15 20:52:41`, in UTC.
-pub(crate) fn utc(unix: u64) -> String {
+pub fn utc(unix: u64) -> String {
     let (year, month, day) = civil(unix / 86_400);
     let second = unix % 86_400;
     let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
@@ -77,7 +77,7 @@ fn civil(days: u64) -> (u64, u64, u64) {
 }
 
 /// Lines of columns, each as wide as its widest cell; numbers to the right.
-pub(crate) fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
+pub fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
         let widest = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);
