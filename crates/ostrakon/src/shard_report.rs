@@ -4,7 +4,7 @@ use bytes::Bytes;
 use placement::Placement;
 use placement::render::ShardReport;
 use placement::report::{DeclaredQuery, Limits, Observation, Observer, Report, TableFacts};
-use store::{Entry, TableDef, Walker};
+use store::{EngineError, Entry, TableDef, TableEstimate, Walker};
 
 use crate::admin::Watch;
 use crate::opening::OpenStore;
@@ -25,7 +25,29 @@ pub(crate) async fn observe(
         let limits = limits.clone();
         report.tables.push(observe_table(walker.as_ref(), table, limits, watch).await?);
     }
+    // A second opinion: a report without it is still a report.
+    if let Err(error) = compare(opened, &mut report).await {
+        tracing::warn!(%error, "the engine's own estimates could not be read");
+    }
     Ok(report)
+}
+
+/// Sets what the engine itself estimates beside what was seen. A cluster spells `service.table` as
+/// `service_table`.
+async fn compare(opened: &OpenStore, report: &mut ShardReport) -> Result<(), EngineError> {
+    let estimates = opened.engine.estimates().await?;
+    if estimates.is_empty() {
+        return Ok(());
+    }
+    let engine = opened.engine.info().await?.engine;
+    for table in &mut report.tables {
+        let spelled = table.table.replace('.', "_");
+        let own = |estimate: &&TableEstimate| [&table.table, &spelled].contains(&&estimate.table);
+        if let Some(TableEstimate { partitions, bytes, .. }) = estimates.iter().find(own) {
+            table.compare(engine, *partitions, *bytes);
+        }
+    }
+    Ok(())
 }
 
 /// The usual limits, with one more cluster size.

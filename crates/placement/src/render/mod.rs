@@ -80,9 +80,11 @@ pub(crate) mod tests {
             placement: "\"&<>'".into(),
             queries: vec![query("<b>", Touches::One)],
         });
+        let mut good = good.finish();
+        good.compare("cassandra", 2900, 5_400_000);
         let model = Model { users: 60, chunk_documents: 30, ..Model::default() };
         ShardReport {
-            tables: vec![good.finish(), bad.finish(), hostile.finish()],
+            tables: vec![good, bad.finish(), hostile.finish()],
             activity: Some(compare(&model)),
         }
     }
@@ -94,6 +96,22 @@ pub(crate) mod tests {
             serde_json::from_str(&json(report).expect("plain data")).expect("the same shape");
         assert_eq!(read.tables.len(), report.tables.len());
         assert_eq!(read.tables[0].verdicts, report.tables[0].verdicts);
+        assert_eq!(read.tables[0].engine, report.tables[0].engine);
+    }
+
+    #[test]
+    fn an_engines_estimate_is_shown_as_a_ratio_where_it_has_one() {
+        let report = example();
+        let view = report.tables[0].engine.as_ref().expect("an opinion");
+        assert!((view.partitions_ratio - 2900.0 / 3000.0).abs() < 1e-9, "{view:?}");
+        assert!((view.bytes_ratio - 1.5).abs() < 1e-9, "{view:?}");
+        for (shown, wanted) in [(text(report), "0.97"), (html(report), "<td>0.97</td>")] {
+            assert!(shown.contains(wanted), "{wanted} is not in {shown}");
+            assert_eq!(shown.matches("cassandra itself").count(), 1, "one table of three");
+        }
+        let mut empty = Observer::new(TableFacts::default()).finish();
+        empty.compare("cassandra", 5, 5);
+        assert_eq!(empty.engine, None, "nothing was seen");
     }
 
     #[test]

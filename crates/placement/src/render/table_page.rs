@@ -109,8 +109,16 @@ fn figures(index: usize, report: &Report) -> String {
 }
 
 fn tables(report: &Report) -> String {
-    [balance(report), growth(report), sizes(report), top(report), queries(report), trend(report)]
-        .concat()
+    [
+        balance(report),
+        growth(report),
+        sizes(report),
+        engine(report),
+        top(report),
+        queries(report),
+        trend(report),
+    ]
+    .concat()
 }
 
 fn balance(report: &Report) -> String {
@@ -161,6 +169,20 @@ fn sizes(report: &Report) -> String {
         row("Bytes", &report.sizes.bytes, bytes, "100 MB"),
     ];
     table("Partition size", &["Per partition", "p50", "p99", "Max", "Rule"], &rows)
+}
+
+fn engine(report: &Report) -> String {
+    let Some(view) = &report.engine else { return String::new() };
+    let row = |name: &str, ours: String, theirs: String, ratio: f64| {
+        vec![name.to_owned(), ours, theirs, decimal(ratio)]
+    };
+    let ours = estimate(report.partitions.count, report.partitions.exact);
+    let rows = [
+        row("Partitions", ours, count(view.partitions), view.partitions_ratio),
+        row("Bytes", bytes(report.bytes), bytes(view.bytes), view.bytes_ratio),
+    ];
+    let caption = format!("As {} itself estimates it", escape(&view.engine));
+    table(&caption, &["Measured", "Seen here", "Its estimate", "Ratio"], &rows)
 }
 
 fn top(report: &Report) -> String {

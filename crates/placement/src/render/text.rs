@@ -104,6 +104,7 @@ fn table_section(out: &mut Text, report: &Report) {
     }
     load(out, report);
     sizes(out, report);
+    engine(out, report);
     values(out, report);
     trend(out, report);
     if let Some(heat) = &report.heat {
@@ -151,6 +152,20 @@ fn sizes(out: &mut Text, report: &Report) {
     };
     let rows = [row("rows", &report.sizes.rows, count), row("bytes", &report.sizes.bytes, bytes)];
     out.table(&["per partition", "p50", "p99", "max"], &rows);
+}
+
+fn engine(out: &mut Text, report: &Report) {
+    let Some(view) = &report.engine else { return };
+    out.part(&format!("As {} itself estimates it", plain(&view.engine)));
+    let row = |name: &str, ours: String, theirs: String, ratio: f64| {
+        vec![name.to_owned(), ours, theirs, decimal(ratio)]
+    };
+    let ours = estimate(report.partitions.count, report.partitions.exact);
+    let rows = [
+        row("partitions", ours, count(view.partitions), view.partitions_ratio),
+        row("bytes", bytes(report.bytes), bytes(view.bytes), view.bytes_ratio),
+    ];
+    out.table(&["measured", "seen here", "its estimate", "ratio"], &rows);
 }
 
 fn values(out: &mut Text, report: &Report) {
@@ -282,6 +297,7 @@ mod tests {
             "feed  [change]",
             "Load over nodes",
             "Partition size",
+            "As cassandra itself estimates it",
             "Monotonicity",
             "Load over time",
             "Keys moved from 16 to 17 nodes",

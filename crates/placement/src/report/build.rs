@@ -54,6 +54,7 @@ pub(crate) fn build(observer: Observer) -> Report {
         joins_on_generated_keys,
         heat: heat(&observer),
         estimates: estimates(&observer),
+        engine: None,
         verdicts: Vec::new(),
         queries: QueryShares::of(observer.facts.queries),
         table: observer.facts.name,

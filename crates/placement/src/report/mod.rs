@@ -20,8 +20,8 @@ mod timeline;
 
 pub use judge::{Grade, Subject, Verdict};
 pub use model::{
-    Balance, Cardinality, Heat, Monotonicity, PartitionSizes, Report, Spread, TopValue, Trend,
-    TrendWindow,
+    Balance, Cardinality, EngineView, Heat, Monotonicity, PartitionSizes, Report, Spread, TopValue,
+    Trend, TrendWindow,
 };
 pub use observe::{Limits, Observation, Observer, TableFacts};
 pub use query::{DeclaredQuery, QueryShares, Touches};

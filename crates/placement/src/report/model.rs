@@ -42,8 +42,43 @@ pub struct Report {
     pub heat: Option<Heat>,
     /// What is estimated rather than counted, and why.
     pub estimates: Vec<String>,
+    /// What the engine itself thinks of the table, where it has an opinion.
+    #[serde(default)]
+    pub engine: Option<EngineView>,
     /// The judgement, one sentence each.
     pub verdicts: Vec<Verdict>,
+}
+
+/// A table as the engine that holds it estimates it, beside what was seen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EngineView {
+    /// The engine.
+    pub engine: String,
+    /// Partitions, as it estimates them.
+    pub partitions: u64,
+    /// Bytes, as it estimates them.
+    pub bytes: u64,
+    /// Its partitions over those of the report.
+    pub partitions_ratio: f64,
+    /// Its bytes over those of the report.
+    pub bytes_ratio: f64,
+}
+
+impl Report {
+    /// Sets the engine's estimate beside what was seen. Without partitions on either side there is
+    /// nothing to compare.
+    pub fn compare(&mut self, engine: &str, partitions: u64, bytes: u64) {
+        if partitions == 0 || self.partitions.count == 0 || self.bytes == 0 {
+            return;
+        }
+        self.engine = Some(EngineView {
+            engine: engine.to_owned(),
+            partitions,
+            bytes,
+            partitions_ratio: partitions as f64 / self.partitions.count as f64,
+            bytes_ratio: bytes as f64 / self.bytes as f64,
+        });
+    }
 }
 
 /// A number of different things.
