@@ -43,7 +43,7 @@ fn a_wrong_configuration_is_named_with_file_line_and_remedy() {
     assert_eq!(
         place.run("schema show").fails(2),
         "error: ostrakon.toml:3:1: unknown key `cahce`\n  \
-         did you mean `cache`? known here: `directory`, `cache`\n"
+         did you mean `cache`? known here: `engine`, `directory`, `cache`, `cassandra`\n"
     );
     place.write("ostrakon.toml", "[http]\nlisten = \"localhost:99\"\n");
     assert_eq!(

@@ -22,6 +22,8 @@ pub(crate) enum Answer {
     Verify(VerifyAnswer),
     /// What was written.
     Backup(BackupAnswer),
+    /// What was copied.
+    Copy(CopyAnswer),
 }
 
 /// Tables of the program and of the store.
@@ -226,12 +228,53 @@ pub(crate) struct BackupAnswer {
 impl BackupAnswer {
     /// For a terminal.
     pub(crate) fn text(&self) -> String {
-        let row = |(name, entries, digest): &(String, u64, String)| {
-            vec![name.clone(), format::count(*entries), digest.clone()]
-        };
-        let rows: Vec<Vec<String>> = self.tables.iter().map(row).collect();
-        let table = format::columns(&["table", "entries", "digest"], &rows);
+        let table = digests(&self.tables);
         format!("{table}\n{}, {}\n", self.file.display(), format::bytes(self.bytes))
+    }
+}
+
+fn digests(tables: &[(String, u64, String)]) -> String {
+    let row = |(name, entries, digest): &(String, u64, String)| {
+        vec![name.clone(), format::count(*entries), digest.clone()]
+    };
+    let rows: Vec<Vec<String>> = tables.iter().map(row).collect();
+    format::columns(&["table", "entries", "digest"], &rows)
+}
+
+/// What was copied, and where to.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct CopyAnswer {
+    /// The store it is in now.
+    pub(crate) to: String,
+    /// The configuration of that store.
+    pub(crate) config: PathBuf,
+    /// Name, entries and digest of each table, equal in both stores.
+    pub(crate) tables: Vec<(String, u64, String)>,
+    /// Whether it went on with a copy begun earlier.
+    pub(crate) resumed: bool,
+    /// Tables that had changed since then and were copied once more.
+    pub(crate) again: Vec<String>,
+}
+
+impl CopyAnswer {
+    /// For a terminal.
+    pub(crate) fn text(&self) -> String {
+        let mut text = digests(&self.tables);
+        let _ = writeln!(text, "\nCopied to {}; digests are equal.", self.to);
+        if self.resumed {
+            text.push_str("It went on with a copy begun earlier.\n");
+        }
+        if !self.again.is_empty() {
+            let tables = self.again.join(", ");
+            let _ = writeln!(text, "Changed since then, and copied once more: {tables}.");
+        }
+        let _ = writeln!(
+            text,
+            "What is written to the old store from now on is not in the copy. Next: stop the \
+             server of the old store, and start one with --config {}.",
+            self.config.display()
+        );
+        text
     }
 }
 
@@ -268,6 +311,24 @@ mod tests {
         );
         let text = answer.text();
         assert!(text.contains("ostrakon schema apply") && text.contains("copy them"), "{text}");
+    }
+
+    #[test]
+    fn a_copy_says_what_it_did_and_what_to_do_next() {
+        let mut answer = CopyAnswer {
+            to: "keyspace ostrakon at a:9042".into(),
+            config: "/etc/cluster.toml".into(),
+            tables: vec![("a.b".into(), 1234, "00ff".into())],
+            resumed: false,
+            again: vec![],
+        };
+        let text = answer.text();
+        assert!(text.contains("a.b      1,234    00ff\n\nCopied to keyspace ostrakon"), "{text}");
+        assert!(text.ends_with("start one with --config /etc/cluster.toml.\n"), "{text}");
+        assert!(!text.contains("earlier") && !text.contains("once more"), "{text}");
+        (answer.resumed, answer.again) = (true, vec!["a.b".into()]);
+        let text = answer.text();
+        assert!(text.contains("begun earlier.\nChanged since then, and copied once more: a.b.\n"));
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub(crate) async fn ask(
     let silent = |_| anyhow::anyhow!("the server does not answer; see its log");
     timeout(PATIENCE, wire::write(&mut writer, &call)).await.map_err(silent)??;
     loop {
+        // Leaving ends the work: the server gives up what nobody waits for.
+        watch.go_on()?;
         let frame = timeout(SILENCE, wire::read::<Frame>(&mut reader, FRAME_BYTES));
         match frame.await.map_err(silent)?? {
             Frame::Progress { table, entries } => watch.tell(&table, entries),

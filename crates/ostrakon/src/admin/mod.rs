@@ -1,12 +1,14 @@
 //! The operator's commands: what is asked, what is answered, and the one function that does it.
 //!
 //! A command reaches the server that holds the store through `admin.sock` in the data directory
-//! ([`client`], [`server`]); only when nobody holds the store does it open the directory itself.
+//! ([`client`], [`server`]); only when nobody holds the store does it open the directory itself. A
+//! cluster is held by nobody: commands on one always open it themselves.
 //! Either way [`execute`] does the work, so that both ways behave alike.
 
 pub(crate) mod answer;
 mod backup_file;
 pub(crate) mod client;
+mod copying;
 mod kernel;
 mod reach;
 pub(crate) mod server;
@@ -43,6 +45,11 @@ pub(crate) enum Request {
     Backup {
         /// Absolute: the server has another current directory.
         file: PathBuf,
+    },
+    /// Copy every table to the store of another configuration.
+    Copy {
+        /// Its file, absolute as well.
+        to: PathBuf,
     },
 }
 
@@ -121,6 +128,10 @@ pub(crate) async fn execute(
             let summary = backup_file::write(opened, file, watch).await?;
             Ok(Answer::Backup(summary))
         }
+        Request::Copy { to } => {
+            let summary = copying::run(opened, to, watch).await?;
+            Ok(Answer::Copy(summary))
+        }
     }
 }
 
@@ -133,12 +144,15 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let opened = OpenStore::model().await;
         let file = dir.path().join("a.backup");
+        let to = dir.path().join("to.toml");
+        std::fs::write(&to, "").expect("written");
         for request in [
             Request::Schema,
             Request::Shards { nodes: None },
             Request::Verify,
             Request::VerifyKernel,
             Request::Backup { file },
+            Request::Copy { to },
         ] {
             let answer = execute(&request, &opened, &mut Watch::quiet()).await.expect("answered");
             let fits = matches!(
@@ -147,6 +161,7 @@ mod tests {
                     | (Request::Shards { .. }, Answer::Shards(_))
                     | (Request::Verify | Request::VerifyKernel, Answer::Verify(_))
                     | (Request::Backup { .. }, Answer::Backup(_))
+                    | (Request::Copy { .. }, Answer::Copy(_))
             );
             assert!(fits, "{request:?} was answered with {answer:?}");
             let json = serde_json::to_string(&answer).expect("plain data");

@@ -171,6 +171,9 @@ fn checked(call: Call, admitted: bool) -> anyhow::Result<Request> {
         Request::Backup { file } if !file.is_absolute() => {
             anyhow::bail!("the server needs the whole path of the backup")
         }
+        Request::Copy { to } if !to.is_absolute() => {
+            anyhow::bail!("the server needs the whole path of the other configuration")
+        }
         Request::Shards { nodes: Some(nodes) } if !(1..=256).contains(nodes) => {
             anyhow::bail!("a cluster of {nodes} nodes cannot be judged; name 1 to 256")
         }
@@ -200,6 +203,7 @@ mod tests {
         check(2, json!("verify"), true, "use the `ostrakon` of the server's version");
         check(1, json!("format_disk"), true, "the server cannot do that");
         check(1, json!({"backup": {"file": "a.backup"}}), true, "the whole path");
+        check(1, json!({"copy": {"to": "to.toml"}}), true, "the whole path");
         check(1, json!({"shards": {"nodes": 5000}}), true, "name 1 to 256");
     }
 }

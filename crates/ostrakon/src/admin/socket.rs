@@ -1,6 +1,6 @@
 //! The admin socket in the data directory: who may use it, and where its path is too long.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File, Permissions, TryLockError};
 use std::io;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
@@ -18,16 +18,29 @@ pub(crate) struct AdminSocket {
     /// Where clients come in.
     pub(crate) listener: UnixListener,
     path: PathBuf,
+    /// The directory, locked as long as this lives.
+    _directory: File,
 }
 
 impl AdminSocket {
-    /// Listens in `directory`, whose store the caller holds. So whatever socket stands there was
-    /// left by a process that is gone, and is replaced.
+    /// Listens in `directory`, for which it is locked: rows in a cluster are held by nobody, but
+    /// one directory serves one server. So whatever socket stands there was left by a process that
+    /// is gone, and is replaced.
     pub(crate) fn bind(directory: &Path) -> anyhow::Result<Self> {
         let path = directory.join(NAME);
-        let listener = bind(directory, &path)
-            .with_context(|| format!("the admin socket {} cannot be made", path.display()))?;
-        Ok(Self { listener, path })
+        let cannot = || format!("the admin socket {} cannot be made", path.display());
+        let locked = File::open(directory).with_context(cannot)?;
+        match locked.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => anyhow::bail!(
+                "a server already runs in {}; stop it, or give this one a directory of its own \
+                 with --data",
+                directory.display()
+            ),
+            Err(TryLockError::Error(error)) => return Err(error).with_context(cannot),
+        }
+        let listener = bind(directory, &path).with_context(cannot)?;
+        Ok(Self { listener, path, _directory: locked })
     }
 }
 
@@ -119,6 +132,17 @@ mod tests {
         drop(socket);
         assert_eq!(fs::read_dir(dir.path()).expect("listed").count(), 0);
         assert!(connect(dir.path()).await.expect("no error").is_none());
+    }
+
+    #[tokio::test]
+    async fn a_directory_serves_one_server() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let first = AdminSocket::bind(dir.path()).expect("bound");
+        let error = AdminSocket::bind(dir.path()).err().expect("refused").to_string();
+        assert!(error.contains("--data"), "{error}");
+        assert!(connect(dir.path()).await.expect("no error").is_some(), "not disturbed");
+        drop(first);
+        AdminSocket::bind(dir.path()).expect("free again");
     }
 
     #[tokio::test]

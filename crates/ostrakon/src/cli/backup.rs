@@ -12,7 +12,8 @@ use crate::failure;
 /// Write every table, as it is at this moment, into one file
 ///
 /// A running server writes the file itself, so the place must be one that it can reach. The file
-/// appears under its name only when it is whole and on disk.
+/// appears under its name only when it is whole and on disk. A cluster has no view of one moment:
+/// stop the servers that write to it first, or use its own snapshots.
 #[derive(Debug, Args)]
 pub(crate) struct Backup {
     /// The file to write; it must not exist

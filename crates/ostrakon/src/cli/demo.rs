@@ -7,14 +7,15 @@ use anyhow::Context as _;
 use clap::Args;
 
 use super::{Global, in_runtime, print};
-use crate::config::{self, Settings};
+use crate::config::{self, EngineKind, Settings};
 use crate::failure;
 use crate::opening::{self, Tables};
 use crate::server;
 
 /// Start a server on a store of its own, to look around; stop it with Ctrl-C
 ///
-/// Commands reach it while it runs: give them the directory it prints with --data.
+/// Commands reach it while it runs: give them the directory it prints with --data. With --config it
+/// runs on the store of that configuration, which may be a cluster; its rows stay there.
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
     /// Address of the pages [default: 127.0.0.1:8480, or any free port if that is taken]
@@ -37,8 +38,8 @@ impl Demo {
             tracing::warn!(%address, "anybody who reaches this address can see the pages");
         }
         in_runtime(async {
-            let opened = opening::open(&settings, Tables::Created)?;
-            let ready = || announce(address, &place);
+            let opened = opening::open(&settings, Tables::Created).await?;
+            let ready = || announce(address, &settings, &place);
             server::run(opened, &settings.data, listener, ready).await
         })?;
         Ok(failure::OK)
@@ -64,16 +65,16 @@ fn settings(global: &Global, data: &Path) -> anyhow::Result<Settings> {
     Ok(Settings::load(Some(config), Some(data))?)
 }
 
-fn announce(address: SocketAddr, place: &Place) {
-    let fate = match place {
-        Place::Passing(_) => "removed when the demo ends; --keep keeps it",
-        Place::Lasting(_) => "kept when the demo ends",
+fn announce(address: SocketAddr, settings: &Settings, place: &Place) {
+    let fate = match (settings.engine, place) {
+        (EngineKind::Embedded, Place::Passing(_)) => "removed when the demo ends; --keep keeps it",
+        (EngineKind::Cassandra, _) | (_, Place::Lasting(_)) => "kept when the demo ends",
     };
     let text = format!(
         "Ostrakon {} is running. Status, tables and shards:\n\n  http://{address}/\n\n\
          Store: {} ({fate})\nStop with Ctrl-C.\n",
         env!("CARGO_PKG_VERSION"),
-        place.path().display(),
+        settings.place(),
     );
     // The pages answer whether or not somebody reads this.
     let _ = print(&text);

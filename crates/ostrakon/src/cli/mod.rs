@@ -1,6 +1,7 @@
 //! The command line. Each command is one file with its arguments, its help and its tests.
 
 mod backup;
+mod copy;
 mod demo;
 mod docs;
 mod init;
@@ -57,6 +58,7 @@ enum Command {
     Verify(verify::Verify),
     Backup(backup::Backup),
     Restore(restore::Restore),
+    Copy(copy::Copy),
     Demo(demo::Demo),
     Docs(docs::Docs),
 }
@@ -83,6 +85,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<u8> {
         Command::Verify(command) => command.run(&global),
         Command::Backup(command) => command.run(&global),
         Command::Restore(command) => command.run(&global),
+        Command::Copy(command) => command.run(&global),
         Command::Demo(command) => command.run(&global),
         Command::Docs(command) => command.run(),
     }

@@ -3,6 +3,7 @@
 
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use crate::admin::Watch;
@@ -14,9 +15,14 @@ const LOG: Duration = Duration::from_secs(10);
 
 /// A watch that writes to standard error, unless the work is done before there is much to say.
 pub(crate) fn on_stderr() -> Watch {
+    until(Arc::default())
+}
+
+/// The same, for work that ends soon after `cancelled` is set.
+pub(crate) fn until(cancelled: Arc<AtomicBool>) -> Watch {
     let terminal = std::io::stderr().is_terminal();
     let mut printer = Printer { terminal, last: Instant::now(), open: false };
-    Watch::new(move |table: &str, entries| printer.tell(table, entries), Arc::default())
+    Watch::new(move |table: &str, entries| printer.tell(table, entries), cancelled)
 }
 
 struct Printer {

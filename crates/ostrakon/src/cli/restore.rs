@@ -10,7 +10,7 @@ use store::BackupSummary;
 
 use super::{Global, in_runtime, print, progress};
 use crate::admin;
-use crate::config::Settings;
+use crate::config::{EngineKind, Settings};
 use crate::failure;
 use crate::format;
 use crate::opening::{self, Tables};
@@ -31,10 +31,16 @@ impl Restore {
     /// Loads the backup.
     pub(crate) fn run(self, global: &Global) -> anyhow::Result<u8> {
         let settings = global.settings()?;
+        if settings.engine == EngineKind::Cassandra {
+            let what = "a backup is restored into a directory, and this configuration names a \
+                        cluster; restore with engine = \"embedded\", then `ostrakon copy` it to \
+                        the cluster";
+            return Err(failure::Usage(what.to_owned()).into());
+        }
         let target = settings.data.clone();
         let summary = in_runtime(async {
             let advice = "restore into a new directory: name it with --data";
-            admin::refuse_if_held(&target, advice).await?;
+            admin::refuse_if_held(&settings, advice).await?;
             refuse_used(&target)?;
             let cannot = || format!("cannot read {}", self.file.display());
             let source = File::open(&self.file).with_context(cannot)?;
@@ -95,7 +101,7 @@ fn aside(target: &Path) -> anyhow::Result<PathBuf> {
 
 async fn load(settings: &Settings, aside: &Path, source: File) -> anyhow::Result<BackupSummary> {
     let settings = Settings { data: aside.to_owned(), ..settings.clone() };
-    let opened = opening::open(&settings, Tables::Created)?;
+    let opened = opening::open(&settings, Tables::Created).await?;
     let mut source = BufReader::with_capacity(BUFFER, source);
     let mut watch = progress::on_stderr();
     let mut tell = |table: &str, entries| watch.tell(table, entries);

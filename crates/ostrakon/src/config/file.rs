@@ -9,14 +9,16 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
+use super::cassandra::{self, CassandraSection};
 use super::problem::{Problem, nearest};
-use super::{LogFormat, Settings, size};
+use super::{EngineKind, LogFormat, Settings, size};
 
 /// Least and most bytes of cache: below, the engine reads every block twice; above, it is a slip.
 const CACHE_BYTES: std::ops::RangeInclusive<u64> = (1 << 20)..=(1 << 40);
 
 /// Every key with its section, for suggestions. A test compares it with the structs below.
 const KEYS: &[(&str, &str)] = &[
+    ("store", "engine"),
     ("store", "directory"),
     ("store", "cache"),
     ("http", "listen"),
@@ -24,7 +26,7 @@ const KEYS: &[(&str, &str)] = &[
     ("log", "format"),
 ];
 
-type Item = Option<Spanned<Value>>;
+pub(super) type Item = Option<Spanned<Value>>;
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -37,8 +39,10 @@ struct File {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "the section [store]")]
 struct StoreSection {
+    engine: Item,
     directory: Item,
     cache: Item,
+    cassandra: CassandraSection,
 }
 
 #[derive(Default, Deserialize)]
@@ -61,6 +65,10 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Settings, Problem> {
     let base = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let base = base.parent().unwrap_or(Path::new("/"));
     let mut settings = Settings::defaults(base.join(super::DEFAULT_DIRECTORY));
+    settings.cassandra = file.store.cassandra.read(&check, base)?;
+    if let Some(item) = &file.store.engine {
+        settings.engine = check.engine(item)?;
+    }
     if let Some(item) = &file.store.directory {
         settings.data = check.directory(item, base)?;
     }
@@ -79,18 +87,20 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Settings, Problem> {
     Ok(settings)
 }
 
-struct Check<'a> {
+/// Judges values by the text they stand in.
+pub(super) struct Check<'a> {
     path: &'a Path,
     text: &'a str,
 }
 
 impl Check<'_> {
-    fn problem(&self, item: &Spanned<Value>, what: String, remedy: String) -> Problem {
+    /// A mistake at an item.
+    pub(super) fn problem(&self, item: &Spanned<Value>, what: String, remedy: String) -> Problem {
         Problem::at(self.path, self.text, Some(item.span()), what, remedy)
     }
 
     /// The item as text, or a problem that shows how it is written.
-    fn words<'a>(
+    pub(super) fn words<'a>(
         &self,
         item: &'a Spanned<Value>,
         key: &str,
@@ -102,19 +112,53 @@ impl Check<'_> {
         })
     }
 
-    fn directory(&self, item: &Spanned<Value>, base: &Path) -> Result<PathBuf, Problem> {
-        let text = self.words(item, "directory", "data")?;
+    /// The item as text that is not empty.
+    pub(super) fn filled(
+        &self,
+        item: &Spanned<Value>,
+        key: &str,
+        example: &str,
+    ) -> Result<String, Problem> {
+        let text = self.words(item, key, example)?;
         if text.trim().is_empty() {
-            let what = "`directory` is empty".to_owned();
-            let remedy = "name the directory of the store: directory = \"data\"".to_owned();
-            return Err(self.problem(item, what, remedy));
+            let remedy = format!("write {key} = \"{example}\", or remove the line");
+            return Err(self.problem(item, format!("`{key}` is empty"), remedy));
         }
+        Ok(text.to_owned())
+    }
+
+    /// A path, which starts from the file's directory when it is relative.
+    pub(super) fn path(
+        &self,
+        item: &Spanned<Value>,
+        key: &str,
+        example: &str,
+        base: &Path,
+    ) -> Result<PathBuf, Problem> {
+        let text = self.filled(item, key, example)?;
         if text.starts_with('~') || text.contains('$') {
-            let what = format!("`directory` is \"{text}\", but ~ and $ mean nothing here");
+            let what = format!("`{key}` is \"{text}\", but ~ and $ mean nothing here");
             let remedy = "write the whole path, or one that starts from this file's directory";
             return Err(self.problem(item, what, remedy.to_owned()));
         }
-        let directory = base.join(text);
+        Ok(base.join(text))
+    }
+
+    fn engine(&self, item: &Spanned<Value>) -> Result<EngineKind, Problem> {
+        match self.words(item, "engine", "embedded")? {
+            "embedded" => Ok(EngineKind::Embedded),
+            "cassandra" => Ok(EngineKind::Cassandra),
+            text => {
+                let what = format!("`engine` is \"{text}\", which is no engine");
+                let hint = suggestion(text, ["embedded", "cassandra"]).unwrap_or_default();
+                let remedy = "write engine = \"embedded\" or engine = \"cassandra\"";
+                Err(self.problem(item, what, format!("{hint}{remedy}")))
+            }
+        }
+    }
+
+    fn directory(&self, item: &Spanned<Value>, base: &Path) -> Result<PathBuf, Problem> {
+        let directory = self.path(item, "directory", "data", base)?;
         if directory.is_file() {
             let what = format!("`directory` is {}, which is a file", directory.display());
             let remedy = "name a directory, or one that does not exist yet".to_owned();
@@ -222,8 +266,14 @@ fn shape(path: &Path, text: &str, error: &toml::de::Error) -> Problem {
 
 /// The remedy for a key that nobody knows, at a place where `known` ones may stand.
 fn unknown_key(unknown: &str, known: &[&str]) -> String {
-    let elsewhere = KEYS.iter().find(|(_, key)| *key == unknown);
-    if let Some((section, key)) = elsewhere {
+    if unknown == "password" {
+        return format!(
+            "a password does not belong here: name a file that holds it with `password_file`, or \
+             set {}",
+            super::PASSWORD_VARIABLE
+        );
+    }
+    if let Some((section, key)) = keys().find(|(_, key)| *key == unknown) {
         return format!("`{key}` belongs below [{section}]");
     }
     let list = known.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
@@ -231,11 +281,21 @@ fn unknown_key(unknown: &str, known: &[&str]) -> String {
     format!("{suggestion}known here: {list}")
 }
 
-fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+/// Every key with its section.
+fn keys() -> impl Iterator<Item = (&'static str, &'static str)> {
+    KEYS.iter().copied().chain(cassandra::KEYS.map(|key| ("store.cassandra", key)))
+}
+
+/// Asks whether a known word was meant, when one is near.
+pub(super) fn suggestion<'a>(
+    word: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
     nearest(word, known).map(|known| format!("did you mean `{known}`? "))
 }
 
-fn kind(value: &Value) -> &'static str {
+/// What a value is, in words.
+pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::String(_) => "text",
         Value::Integer(_) => "a number",
@@ -260,7 +320,8 @@ mod tests {
     fn unknown_keys_are_named_with_the_nearest_known_one() {
         check(
             "[store]\ncahce = 5\n",
-            "2:1: unknown key `cahce`\n  did you mean `cache`? known here: `directory`, `cache`",
+            "2:1: unknown key `cahce`\n  did you mean `cache`? known here: `engine`, `directory`, \
+             `cache`, `cassandra`",
         );
         check(
             "[htpp]\nlisten = \"x\"\n",
@@ -269,6 +330,10 @@ mod tests {
         check(
             "[store]\nlisten = \"x\"\n",
             "2:1: unknown key `listen`\n  `listen` belongs below [http]",
+        );
+        check(
+            "[store]\nkeyspace = \"x\"\n",
+            "2:1: unknown key `keyspace`\n  `keyspace` belongs below [store.cassandra]",
         );
         check("level = \"x\"\n", "1:1: unknown key `level`\n  `level` belongs below [log]");
         check(
@@ -320,6 +385,11 @@ mod tests {
              write bytes or a size with a unit: cache = \"256 MiB\"",
         );
         check(
+            "[store]\nengine = \"casandra\"\n",
+            "2:10: `engine` is \"casandra\", which is no engine\n  did you mean `cassandra`? \
+             write engine = \"embedded\" or engine = \"cassandra\"",
+        );
+        check(
             "[log]\nlevel = \"inof\"\n",
             "2:9: `level` is \"inof\", which is no level\n  \
              did you mean `info`? levels are error, warn, info, debug and trace",
@@ -356,7 +426,7 @@ mod tests {
         );
         check(
             "[store]\ndirectory = \" \"\n",
-            "2:13: `directory` is empty\n  name the directory of the store: directory = \"data\"",
+            "2:13: `directory` is empty\n  write directory = \"data\", or remove the line",
         );
         check(
             "[store]\ndirectory = \"/etc/hosts\"\n",
@@ -384,7 +454,7 @@ mod tests {
 
     #[test]
     fn the_list_of_keys_is_the_one_of_the_sections() {
-        for (section, key) in KEYS {
+        for (section, key) in keys() {
             let text = format!("[{section}]\n{key} = 0.5\n");
             let problem = read(Path::new("o.toml"), &text).expect_err("no key takes a fraction");
             assert!(problem.to_string().contains(&format!("`{key}` is a fraction")), "{problem}");

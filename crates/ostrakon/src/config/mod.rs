@@ -4,13 +4,16 @@
 //! remedy ([`Problem`]); an unknown key is a mistake, because a misspelt setting that is silently
 //! ignored is found at the worst time.
 
+mod cassandra;
 mod file;
 mod problem;
 mod size;
+mod span;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+pub(crate) use cassandra::{CassandraSettings, Consistency};
 pub(crate) use file::listen_address;
 pub(crate) use problem::Problem;
 
@@ -22,6 +25,9 @@ pub(crate) const TEMPLATE: &str = include_str!("template.toml");
 pub(crate) const DEFAULT_LISTEN: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8480);
 
+/// Holds the password of the cluster's user; wins over `password_file`.
+pub(crate) const PASSWORD_VARIABLE: &str = "OSTRAKON_CASSANDRA_PASSWORD";
+
 const DEFAULT_DIRECTORY: &str = "data";
 const DEFAULT_CACHE: u64 = 256 * 1024 * 1024;
 const DEFAULT_LEVEL: &str = "info";
@@ -29,14 +35,27 @@ const DEFAULT_LEVEL: &str = "info";
 /// Everything that can be set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// Directory of the embedded store.
+    /// Where rows are kept.
+    pub(crate) engine: EngineKind,
+    /// Directory of the embedded store; of the admin socket whatever the engine is.
     pub(crate) data: PathBuf,
+    /// How a cluster is reached, for when it is the engine.
+    pub(crate) cassandra: CassandraSettings,
     /// Bytes of the embedded engine's cache.
     pub(crate) cache_bytes: u64,
     /// Where the pages are served.
     pub(crate) listen: SocketAddr,
     /// What is logged, and how.
     pub(crate) log: LogSettings,
+}
+
+/// Where rows are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EngineKind {
+    /// In the data directory.
+    Embedded,
+    /// In a cluster of Cassandra or ScyllaDB.
+    Cassandra,
 }
 
 /// What is logged, and how.
@@ -61,7 +80,38 @@ impl Settings {
     /// The settings without a file, for data in `data`.
     pub(crate) fn defaults(data: PathBuf) -> Self {
         let log = LogSettings { level: DEFAULT_LEVEL.to_owned(), format: LogFormat::Text };
-        Self { data, cache_bytes: DEFAULT_CACHE, listen: DEFAULT_LISTEN, log }
+        Self {
+            engine: EngineKind::Embedded,
+            data,
+            cassandra: CassandraSettings::default(),
+            cache_bytes: DEFAULT_CACHE,
+            listen: DEFAULT_LISTEN,
+            log,
+        }
+    }
+
+    /// Where the rows are, as an operator would say it.
+    pub(crate) fn place(&self) -> String {
+        match self.engine {
+            EngineKind::Embedded => self.data.display().to_string(),
+            EngineKind::Cassandra => {
+                let CassandraSettings { keyspace, contact_points, .. } = &self.cassandra;
+                format!("keyspace {keyspace} at {}", contact_points.join(", "))
+            }
+        }
+    }
+
+    /// Whether the rows of both are the same ones.
+    pub(crate) fn same_store(&self, other: &Self) -> bool {
+        let (ours, theirs) = (&self.cassandra, &other.cassandra);
+        match (self.engine, other.engine) {
+            (EngineKind::Embedded, EngineKind::Embedded) => self.data == other.data,
+            (EngineKind::Cassandra, EngineKind::Cassandra) => {
+                let shared = |point| theirs.contact_points.contains(point);
+                ours.keyspace == theirs.keyspace && ours.contact_points.iter().any(shared)
+            }
+            _ => false,
+        }
     }
 
     /// The settings for a command: `config` as it was given on the command line, `data` likewise.
@@ -105,6 +155,21 @@ mod tests {
         let text: Vec<String> = TEMPLATE.lines().map(uncomment).collect();
         let read = file::read(Path::new("/etc/ostrakon.toml"), &text.join("\n")).expect("correct");
         assert_eq!(read, Settings::defaults("/etc/data".into()));
+    }
+
+    #[test]
+    fn a_store_is_known_by_its_place() {
+        let embedded = |data: &str| Settings::defaults(data.into());
+        let cluster = |keyspace: &str| {
+            let cassandra = CassandraSettings { keyspace: keyspace.into(), ..Default::default() };
+            Settings { engine: EngineKind::Cassandra, cassandra, ..embedded("/a") }
+        };
+        assert!(embedded("/a").same_store(&embedded("/a")));
+        assert!(!embedded("/a").same_store(&embedded("/b")));
+        assert!(!embedded("/a").same_store(&cluster("x")));
+        assert!(cluster("x").same_store(&cluster("x")));
+        assert!(!cluster("x").same_store(&cluster("y")));
+        assert_eq!(cluster("x").place(), "keyspace x at 127.0.0.1:9042");
     }
 
     #[test]

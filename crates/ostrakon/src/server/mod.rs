@@ -8,7 +8,7 @@
 
 mod http;
 pub(crate) mod reports;
-mod signals;
+pub(crate) mod signals;
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -58,8 +58,9 @@ pub(crate) async fn run(
     // Signals are caught from here on: an early Ctrl-C also ends cleanly.
     let signal = signals::catch()?;
     let opened = Arc::new(opened);
-    let start = ingest::register(&opened.store).await?;
+    // Before anything is written: it fails when another server has the directory.
     let socket = admin::socket::AdminSocket::bind(directory)?;
+    let start = ingest::register(&opened.store).await?;
     let (stop, stopped) = watch::channel(false);
     let sampler = tokio::spawn(ingest::sample(opened.clone(), start.number, stopped.clone()));
     let desk = tokio::spawn(admin::server::serve(socket, opened.clone(), stopped.clone()));
@@ -73,8 +74,7 @@ pub(crate) async fn run(
     tracing::info!(signal = name, "stopping");
     // The receivers may be gone already; then there is nothing left to stop.
     let _ = stop.send(true);
-    app.reports.cancel();
-    let _ = tokio::join!(pages, desk, sampler);
+    let _ = tokio::join!(pages, desk, sampler, app.reports.cancel());
     opening::close(&opened).await?;
     tracing::info!("the store is closed");
     Ok(())

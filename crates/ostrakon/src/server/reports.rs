@@ -19,6 +19,9 @@ const FRESH: Duration = Duration::from_secs(10);
 /// And one is not made again before this many times as long as it took has passed, so that a large
 /// store is not walked without end.
 const REST: u32 = 20;
+/// How long a report gets to give up when the server stops, and how often that is looked at.
+const GRACE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// A report and when it was asked for.
 #[derive(Debug)]
@@ -45,9 +48,17 @@ impl Reports {
         Self { opened, latest, making: Arc::default(), cancelled: Arc::default() }
     }
 
-    /// Gives up the report that is being made.
-    pub(crate) fn cancel(&self) {
+    /// Gives up the report that is being made, and waits until nobody reads for it any more: a
+    /// request to a cluster must not outlive the runtime that drives it.
+    pub(crate) async fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
+        let given_up = async {
+            while *self.making.lock().unwrap_or_else(PoisonError::into_inner) {
+                tokio::time::sleep(PAUSE).await;
+            }
+        };
+        // What is left when it ends is a read that nobody waits for.
+        let _ = tokio::time::timeout(GRACE, given_up).await;
     }
 
     /// The latest report. Has a new one made when it is due, and waits for that up to `patience`.
