@@ -35,7 +35,9 @@ use Step::{Cargo, Demo, Docs, Tidy};
 /// All suites, cheap ones first: what fails in a second should not wait for what takes minutes.
 ///
 /// Integration tests of the store and the kernel write and sync in earnest, so they run in release
-/// mode in a suite of their own and not a second time among the unit tests.
+/// mode in a suite of their own and not a second time among the unit tests. What talks to a real
+/// Cassandra runs in the cluster suite only; where a crate has tests of both kinds they are named
+/// one by one, and a test below finds the one that nobody names.
 pub(crate) const SUITES: &[Suite] = &[
     Suite {
         name: "tidy",
@@ -73,7 +75,8 @@ pub(crate) const SUITES: &[Suite] = &[
         steps: &[
             Cargo(&["test", "--workspace", "--lib", "--bins", "--examples"]),
             Cargo(&["test", "--workspace", "--doc"]),
-            Cargo(&["test", "-p=ostrakon", "-p=parts", "-p=placement", "-p=xtask", "--tests"]),
+            Cargo(&["test", "-p=parts", "-p=placement", "-p=xtask", "--tests"]),
+            Cargo(&["test", "-p=ostrakon", "--test=browser", "--test=commands", "--test=running"]),
         ],
     },
     Suite {
@@ -81,14 +84,69 @@ pub(crate) const SUITES: &[Suite] = &[
         proves: "engines keep the contract: random operations, kill -9, full disk, torn files",
         packages: &[],
         limit: 20,
-        steps: &[Cargo(&["test", "--release", "-p=store", "-p=store-fjall", "--tests"])],
+        steps: &[Cargo(&[
+            "test",
+            "--release",
+            "-p=store",
+            "-p=store-fjall",
+            "-p=store-remote",
+            "--tests",
+        ])],
     },
     Suite {
         name: "kernel",
         proves: "no view is torn, nothing counts twice, no list loses a row, whoever dies",
         packages: &[],
         limit: 20,
-        steps: &[Cargo(&["test", "--release", "-p=timeline", "-p=tally", "-p=index", "--tests"])],
+        steps: &[
+            Cargo(&[
+                "test",
+                "--release",
+                "-p=timeline",
+                "--test=lease",
+                "--test=sums",
+                "--test=switches",
+                "--test=untorn",
+            ]),
+            Cargo(&[
+                "test",
+                "--release",
+                "-p=tally",
+                "--test=concurrent",
+                "--test=drift",
+                "--test=generations",
+                "--test=kill",
+                "--test=unknown",
+            ]),
+            Cargo(&[
+                "test",
+                "--release",
+                "-p=index",
+                "--test=effects",
+                "--test=kill",
+                "--test=lists",
+                "--test=pages",
+                "--test=verify",
+            ]),
+        ],
+    },
+    Suite {
+        name: "cluster",
+        proves: "the same rows on a real Cassandra: contract, kernel, faults, copy",
+        packages: &[],
+        limit: 30,
+        steps: &[
+            Cargo(&["test", "--release", "-p=store-cassandra", "--tests"]),
+            Cargo(&[
+                "test",
+                "--release",
+                "-p=timeline",
+                "-p=tally",
+                "-p=index",
+                "--test=cassandra",
+            ]),
+            Cargo(&["test", "-p=ostrakon", "--test=cluster"]),
+        ],
     },
     Suite {
         name: "demo",
@@ -140,6 +198,37 @@ mod tests {
     fn an_unknown_suite_is_refused_with_the_list() {
         let error = names(&["untit"]).expect_err("unknown").to_string();
         assert!(error.contains("`untit`") && error.contains("  unit"), "{error}");
+    }
+
+    /// Whether a call of cargo runs the integration test `test` of `package`.
+    fn runs(step: &Step, package: &str, test: &str) -> bool {
+        let Cargo(["test", arguments @ ..]) = step else { return false };
+        let has = |argument: String| arguments.contains(&argument.as_str());
+        has(format!("-p={package}")) && (has("--tests".into()) || has(format!("--test={test}")))
+    }
+
+    #[test]
+    fn every_integration_test_runs_in_exactly_one_suite() {
+        let crates = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates");
+        let list = |path: &std::path::Path| {
+            let entries = std::fs::read_dir(path).into_iter().flatten();
+            entries.map(|entry| entry.expect("listed").path()).collect::<Vec<_>>()
+        };
+        let name = |path: &std::path::Path| {
+            path.file_stem().expect("a name").to_string_lossy().into_owned()
+        };
+        let mut seen = 0;
+        for directory in list(crates.as_ref()) {
+            let tests = list(&directory.join("tests"));
+            for file in tests.iter().filter(|file| file.extension().is_some_and(|e| e == "rs")) {
+                let (package, test) = (name(&directory), name(file));
+                let here = |suite: &&Suite| suite.steps.iter().any(|s| runs(s, &package, &test));
+                let suites: Vec<&str> = SUITES.iter().filter(here).map(|s| s.name).collect();
+                assert_eq!(suites.len(), 1, "{package}, {test} runs in {suites:?}");
+                seen += 1;
+            }
+        }
+        assert!(seen > 20, "{seen} test files were found");
     }
 
     #[test]
