@@ -22,6 +22,8 @@ use crate::measure::{Cost, Line};
 const ROUNDS: usize = 4;
 const PARTITION_ROWS: u32 = 100;
 const PARTITIONS: usize = 2_000;
+/// Rows of one call of `put`.
+const PUT_ROWS: usize = 20_000;
 const SINGLES: usize = 20_000;
 const READS: usize = 20_000;
 const RANGES: usize = 5_000;
@@ -120,20 +122,22 @@ impl Ours {
     async fn costs(&self, first: u64) -> anyhow::Result<Vec<Cost>> {
         let store = &self.0;
         let row = |p: u64, s: u32| ROWS.row(&partition(p), &s, &VALUE.to_vec());
+        // Rows are derived by services, on either side of the comparison.
+        let all = (first..).take(PARTITIONS);
+        let all = all.flat_map(|p| (0..PARTITION_ROWS).map(move |s| row(p, s)));
+        let mut all = all.collect::<Result<Vec<Row>, _>>()?;
         let puts = cost(async {
-            for chunk in 0..10 {
-                let numbers = (first..).skip(chunk * PARTITIONS / 10).take(PARTITIONS / 10);
-                let all = numbers.flat_map(|p| (0..PARTITION_ROWS).map(move |s| row(p, s)));
-                store.put(all.collect::<Result<Vec<Row>, _>>()?).await?;
+            while !all.is_empty() {
+                let rest = all.split_off(all.len().min(PUT_ROWS));
+                store.put(std::mem::replace(&mut all, rest)).await?;
             }
             Ok(())
         });
         let puts = puts.await?;
         let apart = first + ROUND_SPAN / 2;
-        let singles = cost(async {
-            let all = (0..SINGLES as u64).map(|i| row(apart + i, 0));
-            Ok(store.put(all.collect::<Result<Vec<Row>, _>>()?).await?)
-        });
+        let all = (0..SINGLES as u64).map(|i| row(apart + i, 0));
+        let all = all.collect::<Result<Vec<Row>, _>>()?;
+        let singles = cost(async { Ok(store.put(all).await?) });
         let singles = singles.await?;
         let reads = cost(each(READS, |i| async move {
             let found = store.get(&ROWS, &partition(apart + i), &0).await?;

@@ -1,10 +1,10 @@
 //! `put`: unlogged batches, one partition each.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use rustc_hash::FxHashMap;
 use scylla::statement::batch::{Batch, BatchType};
 use scylla::statement::prepared::PreparedStatement;
 use store::{EngineError, PutError, Read, Row, RowKey, TableDef};
@@ -12,6 +12,7 @@ use store::{EngineError, PutError, Read, Row, RowKey, TableDef};
 use crate::cql::Kind;
 use crate::engine::CassandraEngine;
 use crate::metrics::Metrics;
+use crate::statements::address;
 
 /// Batches of one `put` under way at the same time.
 const BATCHES: usize = 64;
@@ -28,9 +29,10 @@ struct Group {
 impl CassandraEngine {
     pub(crate) async fn put_rows(&self, rows: Vec<Row>) -> Result<(), PutError> {
         let count = rows.len();
-        for row in &rows {
-            if !self.has(row.table) {
-                return Err(PutError::NoTable { table: row.table.name() });
+        // Rows of one table usually follow each other.
+        for run in rows.chunk_by(|a, b| std::ptr::eq(a.table, b.table)) {
+            if let Some(missing) = run.first().filter(|row| !self.has(row.table)) {
+                return Err(PutError::NoTable { table: missing.table.name() });
             }
         }
         stream::iter(groups(rows, self.options.batch_bytes))
@@ -116,24 +118,43 @@ fn batch<'a>(
 
 /// Rows by partition, cut where a batch would grow too large.
 fn groups(rows: Vec<Row>, batch_bytes: usize) -> Vec<Group> {
-    let mut full = Vec::new();
-    let mut open: HashMap<(&'static str, Bytes), Group> = HashMap::new();
+    let mut groups: Vec<Group> = Vec::new();
+    // The last group of each partition; asked only where a row is not of the same one as before.
+    let mut open: FxHashMap<(usize, Bytes), usize> = FxHashMap::default();
+    let mut current = usize::MAX;
     for Row { table, key, value } in rows {
-        let place = (table.name(), key.joined().slice(1..=key.partition().len()));
-        let size = key.joined().len() + value.as_ref().map_or(0, Bytes::len);
-        let group =
-            open.entry(place).or_insert_with(|| Group { table, rows: Vec::new(), bytes: 0 });
-        if group.bytes + size > batch_bytes && !group.rows.is_empty()
-            || group.rows.len() == STATEMENTS
-        {
-            let next = Group { table, rows: Vec::new(), bytes: 0 };
-            full.push(std::mem::replace(group, next));
+        let same = groups.get(current).is_some_and(|group| group.holds(table, &key));
+        if !same {
+            let place = (address(table), key.joined().slice(1..=key.partition().len()));
+            current = *open.entry(place).or_insert(groups.len());
         }
-        group.bytes += size;
-        group.rows.push((key, value));
+        let size = key.joined().len() + value.as_ref().map_or(0, Bytes::len);
+        if groups.get(current).is_some_and(|group| group.is_full(size, batch_bytes)) {
+            let place = (address(table), key.joined().slice(1..=key.partition().len()));
+            current = groups.len();
+            open.insert(place, current);
+        }
+        if current >= groups.len() {
+            groups.push(Group { table, rows: Vec::new(), bytes: 0 });
+        }
+        if let Some(group) = groups.get_mut(current) {
+            group.bytes += size;
+            group.rows.push((key, value));
+        }
     }
-    full.extend(open.into_values());
-    full
+    groups
+}
+
+impl Group {
+    fn holds(&self, table: &'static TableDef, key: &RowKey) -> bool {
+        let first = self.rows.first();
+        std::ptr::eq(self.table, table)
+            && first.is_some_and(|(first, _)| first.partition() == key.partition())
+    }
+
+    fn is_full(&self, more: usize, batch_bytes: usize) -> bool {
+        !self.rows.is_empty() && (self.bytes + more > batch_bytes || self.rows.len() == STATEMENTS)
+    }
 }
 
 #[cfg(test)]

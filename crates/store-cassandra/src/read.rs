@@ -37,6 +37,11 @@ impl CassandraEngine {
         read: Read,
     ) -> Result<Vec<Found>, ReadError> {
         self.must_have(table)?;
+        if let ([key], Writes::Once) = (keys, table.writes()) {
+            let found = self.some_rows(table, key.partition(), &[key.sort()], read).await?;
+            let value = found.rows.into_iter().next().map(|(_, value)| value);
+            return Ok(vec![Found { version: Version::NEVER, value }]);
+        }
         let mut partitions: HashMap<Bytes, Wanted> = HashMap::new();
         for (index, key) in keys.iter().enumerate() {
             let sort = column(table, key.sort());
@@ -198,31 +203,14 @@ impl CassandraEngine {
         request: &RangeRequest,
         ends: &Ends,
     ) -> Result<(Page, Option<Version>), ReadError> {
-        let mut page = Page::default();
-        let (mut version, mut bytes) = (None, 0);
+        let mut filling = Filling::new(request);
         let mut state = PagingState::start();
         loop {
             let (result, next) = self.range_page(request, ends, state).await?;
-            let read = decode(request.table, result)?;
-            if version.is_some() && read.version.is_some() && version != read.version {
-                page.more = true;
-                return Ok((page, version));
-            }
-            version = version.or(read.version);
-            page.version = version.unwrap_or_default();
-            for (sort, value) in read.rows {
-                let sort = plain_sort(request.table, sort);
-                bytes += sort.len() + value.len();
-                let full = page.rows.len() == request.limit;
-                if full || (bytes > limits::PAGE_BYTES && !page.rows.is_empty()) {
-                    page.more = true;
-                    return Ok((page, version));
-                }
-                page.rows.push((sort, value));
-            }
+            let full = filling.add(rows_result(result)?)?;
             match next {
-                PagingStateResponse::HasMorePages { state: next } => state = next,
-                PagingStateResponse::NoMorePages => return Ok((page, version)),
+                PagingStateResponse::HasMorePages { state: next } if !full => state = next,
+                _ => return Ok((filling.page, filling.version)),
             }
         }
     }
@@ -268,6 +256,61 @@ impl CassandraEngine {
     }
 }
 
+/// A page while it is filled.
+struct Filling<'r> {
+    request: &'r RangeRequest,
+    page: Page,
+    version: Option<Version>,
+    bytes: usize,
+}
+
+impl<'r> Filling<'r> {
+    fn new(request: &'r RangeRequest) -> Self {
+        Self { request, page: Page::default(), version: None, bytes: 0 }
+    }
+
+    /// Adds the rows of one answer; whether nothing more belongs to the page.
+    fn add(&mut self, rows: QueryRowsResult) -> Result<bool, EngineError> {
+        self.page.rows.reserve(rows.rows_num().min(self.request.limit));
+        if self.request.table.writes() == Writes::Once {
+            for row in rows.rows::<Cells>().map_err(strange)? {
+                let (sort, value) = row.map_err(strange)?;
+                if self.push(sort, value) {
+                    return Ok(true);
+                }
+            }
+            return Ok(false);
+        }
+        for row in rows.rows::<Guarded>().map_err(strange)? {
+            let (sort, value, stored) = row.map_err(strange)?;
+            let seen = stored.map(to_version);
+            if self.version.is_some() && seen.is_some() && self.version != seen {
+                self.page.more = true;
+                return Ok(true);
+            }
+            self.version = self.version.or(seen);
+            self.page.version = self.version.unwrap_or_default();
+            let Some((sort, value)) = sort.zip(value) else { continue };
+            if self.push(sort.slice(1.min(sort.len())..), value) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Adds a row unless the page is full.
+    fn push(&mut self, sort: Bytes, value: Bytes) -> bool {
+        self.bytes += sort.len() + value.len();
+        let full = self.page.rows.len() == self.request.limit;
+        if full || (self.bytes > limits::PAGE_BYTES && !self.page.rows.is_empty()) {
+            self.page.more = true;
+            return true;
+        }
+        self.page.rows.push((sort, value));
+        false
+    }
+}
+
 /// The ends of a range as columns: from, included, and below, excluded.
 struct Ends {
     from: Vec<u8>,
@@ -310,14 +353,8 @@ fn column(table: &TableDef, sort: &[u8]) -> Vec<u8> {
     }
 }
 
-fn plain_sort(table: &TableDef, column: Bytes) -> Bytes {
-    match table.writes() {
-        Writes::Once => column,
-        Writes::Guarded => column.slice(1.min(column.len())..),
-    }
-}
-
 type Cells = (Bytes, Bytes);
+type Guarded = (Option<Bytes>, Option<Bytes>, Option<i64>);
 
 /// Rows of one answer, and the version they carry.
 struct Rows {
@@ -334,8 +371,7 @@ fn decode(table: &TableDef, result: QueryResult) -> Result<Rows, EngineError> {
             rows.push(row.map_err(strange)?);
         }
     } else {
-        let found = result.rows::<(Option<Bytes>, Option<Bytes>, Option<i64>)>();
-        for row in found.map_err(strange)? {
+        for row in result.rows::<Guarded>().map_err(strange)? {
             let (sort, value, stored) = row.map_err(strange)?;
             version = version.or(stored.map(to_version));
             rows.extend(sort.zip(value));

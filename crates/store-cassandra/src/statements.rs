@@ -1,8 +1,8 @@
 //! Prepared statements, prepared when they are first needed.
 
-use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use rustc_hash::FxHashMap;
 use scylla::client::session::Session;
 use scylla::errors::PrepareError;
 use scylla::statement::prepared::PreparedStatement;
@@ -17,14 +17,19 @@ fn page_rows(table: &TableDef) -> i32 {
     i32::try_from(rows.clamp(8, 1000)).unwrap_or(1000)
 }
 
-type Key = (&'static str, Kind, bool);
+/// A table by its address: it is a static, and comparing names on every request would cost more.
+pub(crate) fn address(table: &'static TableDef) -> usize {
+    std::ptr::from_ref(table).addr()
+}
+
+type Key = (usize, Kind, bool);
 
 /// All statements that were needed so far.
 #[derive(Debug)]
 pub(crate) struct Statements {
     keyspace: String,
     level: Level,
-    prepared: RwLock<HashMap<Key, Arc<PreparedStatement>>>,
+    prepared: RwLock<FxHashMap<Key, Arc<PreparedStatement>>>,
 }
 
 impl Statements {
@@ -46,7 +51,7 @@ impl Statements {
     ) -> Result<Arc<PreparedStatement>, PrepareError> {
         use scylla::statement::Consistency;
         let serial = kind.reads() && read == Read::Serial;
-        let key = (table.name(), kind, serial);
+        let key = (address(table), kind, serial);
         if let Some(found) = self.prepared.read().unwrap_or_else(PoisonError::into_inner).get(&key)
         {
             return Ok(found.clone());
