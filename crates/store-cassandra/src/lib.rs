@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! get, range   SELECT at QUORUM, or at SERIAL for writers
-//! put          INSERT … USING TIMESTAMP 1, sweeping DELETE … USING TIMESTAMP 2, in unlogged batches
+//! put          INSERT … USING TIMESTAMP 1, DELETE … USING TIMESTAMP 2, in unlogged batches
 //! commit       one conditional batch: IF version = ?, IF the operation is not there yet
 //! ```
 //!

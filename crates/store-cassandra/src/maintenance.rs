@@ -35,8 +35,11 @@ impl CassandraEngine {
         let changes = compare_schema(schema, &self.stored_records().await?)?;
         distinct(schema)?;
         for table in schema.tables() {
-            let new = |change: &SchemaChange| matches!(change, SchemaChange::Create(record) if record.name == table.name());
-            if changes.iter().any(new) {
+            let creates = |change: &SchemaChange| match change {
+                SchemaChange::Create(record) => record.name == table.name(),
+                SchemaChange::Migrate { .. } => false,
+            };
+            if changes.iter().any(creates) {
                 self.define(cql::create_table(&options.keyspace, table)).await?;
             }
         }

@@ -27,7 +27,8 @@ const SHARDS_PATIENCE: Duration = Duration::from_secs(10);
 /// Only what this server serves: no inline script, no inline style, no framing, nothing from
 /// elsewhere.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
-                      img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+                      img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; \
+                      frame-ancestors 'none'";
 
 type Shared = State<Arc<App>>;
 
