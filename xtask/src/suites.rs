@@ -91,6 +91,13 @@ pub(crate) const SUITES: &[Suite] = &[
         steps: &[Cargo(&["test", "--release", "-p=timeline", "-p=tally", "-p=index", "--tests"])],
     },
     Suite {
+        name: "platform",
+        proves: "accounts keep guessers out, projects and events agree with their models",
+        packages: &[],
+        limit: 20,
+        steps: &[Cargo(&["test", "--release", "-p=platform", "--tests"])],
+    },
+    Suite {
         name: "demo",
         proves: "the demo starts, shows its page and stops cleanly",
         packages: &[],
