@@ -2,8 +2,9 @@
 //!
 //! A lease is a guarded row with its holder and a beat. The holder raises the beat; another process
 //! takes over only after it has seen the beat unchanged for 5 seconds on its own monotonic clock.
-//! No clock of one machine is compared with that of another. A holder that was merely paused may work
-//! beside its successor for a moment, so what it writes must be guarded by a version of its own.
+//! No clock of one machine is compared with that of another. A holder that was merely paused may
+//! work beside its successor for a moment, so what it writes must be guarded by a version of its
+//! own.
 
 use std::time::Duration;
 
