@@ -149,6 +149,13 @@ pub(crate) const SUITES: &[Suite] = &[
         ],
     },
     Suite {
+        name: "platform",
+        proves: "accounts keep guessers out, projects and events agree with their models",
+        packages: &[],
+        limit: 20,
+        steps: &[Cargo(&["test", "--release", "-p=platform", "--tests"])],
+    },
+    Suite {
         name: "demo",
         proves: "the demo starts, shows its page and stops cleanly",
         packages: &[],
