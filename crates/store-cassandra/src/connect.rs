@@ -30,7 +30,8 @@ pub(crate) async fn connect(options: &Options) -> Result<Session, OpenError> {
         .keepalive_interval(KEEPALIVE)
         .keepalive_timeout(KEEPALIVE)
         .tcp_nodelay(true)
-        .fetch_schema_metadata(false);
+        // Only our own keyspace: enough to send each request to a replica of its partition.
+        .keyspaces_to_fetch([&options.keyspace]);
     if let Some(credentials) = &options.credentials {
         builder = builder.user(&credentials.user, &credentials.password);
     }

@@ -74,8 +74,16 @@ fn attempt_trouble(error: &RequestAttemptError) -> Trouble {
     match error {
         RequestAttemptError::UnableToAllocStreamId => Trouble::NotSent,
         RequestAttemptError::BrokenConnectionError(_) => Trouble::Passing,
-        RequestAttemptError::DbError(error, _) => match error {
-            DbError::Unavailable { .. }
+        RequestAttemptError::DbError(error, _) if passes(error) => Trouble::Passing,
+        _ => Trouble::Lasting,
+    }
+}
+
+/// Whether the cluster may answer otherwise in a moment.
+fn passes(error: &DbError) -> bool {
+    matches!(
+        error,
+        DbError::Unavailable { .. }
             | DbError::Overloaded
             | DbError::IsBootstrapping
             | DbError::TruncateError
@@ -85,13 +93,9 @@ fn attempt_trouble(error: &RequestAttemptError) -> Trouble {
             | DbError::WriteFailure { .. }
             | DbError::ServerError
             | DbError::RateLimitReached { .. }
-            // Contention between conditional writes, which the protocol calls a write timeout with
-            // a code of its own.
-            | DbError::Other(_) => Trouble::Passing,
-            _ => Trouble::Lasting,
-        },
-        _ => Trouble::Lasting,
-    }
+            // Contention between conditional writes has a code of its own.
+            | DbError::Other(_)
+    )
 }
 
 /// What the operator reads.
