@@ -10,6 +10,9 @@ use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use scylla::response::query_result::{QueryResult, QueryRowsResult};
 use scylla::response::{PagingState, PagingStateResponse};
+use scylla::serialize::SerializationError;
+use scylla::serialize::row::{RowSerializationContext, SerializeRow};
+use scylla::serialize::writers::RowWriter;
 use store::{
     Bound, EngineError, Found, Order, Page, RangeRequest, Read, ReadError, RowKey, TableDef,
     Version, Writes, limits,
@@ -230,29 +233,44 @@ impl CassandraEngine {
         let statement = self.prepared(request.table, kind, request.read).await?;
         // One more than asked for, to know whether rows follow.
         let limit = i32::try_from(request.limit + 1).unwrap_or(i32::MAX);
-        let partition = request.partition.as_bytes();
-        let session = &self.session;
-        let answer = match &ends.below {
-            None => {
-                let values = (partition, ends.from.as_slice(), limit);
-                self.repeat("reading a range", || {
-                    session.execute_single_page(&statement, values, state.clone())
-                })
-                .await?
-            }
-            Some(below) => {
-                let values = (partition, ends.from.as_slice(), below.as_slice(), limit);
-                self.repeat("reading a range", || {
-                    session.execute_single_page(&statement, values, state.clone())
-                })
-                .await?
-            }
-        };
-        Ok(answer)
+        let values = RangeValues { partition: request.partition.as_bytes(), ends, limit };
+        let (doing, session) = ("reading a range", &self.session);
+        // What fits into one page costs the cluster less without paging.
+        if limit <= statement.get_page_size() {
+            let all = self.repeat(doing, || session.execute_unpaged(&statement, &values)).await?;
+            return Ok((all, PagingStateResponse::NoMorePages));
+        }
+        let page = || session.execute_single_page(&statement, &values, state.clone());
+        Ok(self.repeat(doing, page).await?)
     }
 
     fn must_have(&self, table: &'static TableDef) -> Result<(), ReadError> {
         if self.has(table) { Ok(()) } else { Err(ReadError::NoTable { table: table.name() }) }
+    }
+}
+
+/// The values of a range's statement, with or without an upper end.
+struct RangeValues<'a> {
+    partition: &'a [u8],
+    ends: &'a Ends,
+    limit: i32,
+}
+
+impl SerializeRow for RangeValues<'_> {
+    fn serialize(
+        &self,
+        context: &RowSerializationContext<'_>,
+        writer: &mut RowWriter<'_>,
+    ) -> Result<(), SerializationError> {
+        let Self { partition, ends: Ends { from, below }, limit } = self;
+        match below {
+            None => (partition, from, limit).serialize(context, writer),
+            Some(below) => (partition, from, below, limit).serialize(context, writer),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        false
     }
 }
 
