@@ -145,6 +145,7 @@ pub(crate) const SUITES: &[Suite] = &[
                 "-p=index",
                 "--test=cassandra",
             ]),
+            Cargo(&["test", "--release", "-p=timeline", "-p=tally", "--test=nodes"]),
             Cargo(&["test", "-p=ostrakon", "--test=cluster"]),
         ],
     },

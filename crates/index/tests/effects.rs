@@ -3,44 +3,21 @@
 mod common;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use common::cancel::{Yielding, poll_some};
 use common::faults::Faulty;
+use common::race::{eager, intents, race, soon};
 use common::{Home, POISON, World, change, op, says};
-use fastrand::Rng;
 use index::{
     CALL_BYTES, CALLS_PER_CHANGE, Call, Calls, ChangeError, Driver, DriverSettings, Effects,
-    INTENTS, Millis, Retried,
+    Millis, Retried,
 };
 use store::conformance::{full, seed};
-use store::{Engine, OpId, PageRequest, Schema, Version};
+use store::{OpId, Schema, Version};
 
-/// Projects of a race, from 1.
-const PROJECTS: u64 = 60;
 const DAY: u64 = 24 * 60 * 60 * 1000;
-
-/// A driver that takes every intent at once.
-fn eager(world: &World) -> Driver {
-    let settings =
-        DriverSettings { age: Duration::ZERO, period: Duration::ZERO, ..DriverSettings::default() };
-    Driver::new(world.effects.clone(), settings)
-}
-
-/// A moment at which all intents of this test are old enough.
-fn soon() -> Millis {
-    Millis(Millis::now().0 + 1000)
-}
-
-async fn intents(world: &World) -> usize {
-    let mut count = 0;
-    for lane in 0..16 {
-        let page = world.store.page(&INTENTS, &lane, PageRequest::first(256)).await;
-        count += page.expect("reads").rows.len();
-    }
-    count
-}
 
 #[tokio::test]
 async fn a_change_is_whole_and_leaves_no_intent() {
@@ -123,106 +100,12 @@ async fn a_repeated_request_finishes_what_the_first_one_left() {
     home.expect_clean().await;
 }
 
-/// What the writers of a race were told.
-#[derive(Default)]
-struct Told {
-    done: Vec<(u64, u128)>,
-    conflicts: Vec<(u64, u128)>,
-    unknown: Vec<(u64, u128)>,
-}
-
-async fn write(world: World, mut rng: Rng, changes: usize) -> Told {
-    let mut told = Told::default();
-    for _ in 0..changes {
-        // Few projects, so that writers meet; and many, so that for most of them some change is the
-        // last one, which no later change covers up.
-        let project = if rng.bool() { rng.u64(1..3) } else { rng.u64(3..PROJECTS) };
-        let score = rng.u64(0..50);
-        let op = OpId(rng.u128(1..).to_be_bytes());
-        let name = (project, u128::from_be_bytes(op.0));
-        match world.score(project, score, op).await {
-            Ok(_) => told.done.push(name),
-            Err(ChangeError::Conflict { .. }) => told.conflicts.push(name),
-            Err(ChangeError::Unknown(_)) => told.unknown.push(name),
-            Err(error) => panic!("{error}"),
-        }
-        tokio::task::yield_now().await;
-    }
-    told
-}
-
-/// Writers and two drivers that wait for nobody, on an engine that may lie.
-async fn race(home: &Home, engine: Arc<dyn Engine>, seed: u64, changes: usize) {
-    // More awaits, so that writers and drivers meet between any two steps.
-    let world = World::on(Arc::new(Yielding(engine)));
-    let stop = Arc::new(AtomicBool::new(false));
-    let drivers: Vec<_> = (0..2)
-        .map(|_| {
-            let (mut driver, stop) = (eager(&world), stop.clone());
-            tokio::spawn(async move {
-                let mut taken = 0;
-                while !stop.load(Ordering::Relaxed) {
-                    taken += driver.step(soon()).await.map_or(0, |step| step.found);
-                    tokio::task::yield_now().await;
-                }
-                taken
-            })
-        })
-        .collect();
-    let writers: Vec<_> = (0..8)
-        .map(|i| tokio::spawn(write(world.clone(), Rng::with_seed(seed + i), changes / 8)))
-        .collect();
-    let mut told = Told::default();
-    for writer in writers {
-        let more = writer.await.expect("a writer ends");
-        told.done.extend(more.done);
-        told.conflicts.extend(more.conflicts);
-        told.unknown.extend(more.unknown);
-    }
-    stop.store(true, Ordering::Relaxed);
-    let mut taken = 0;
-    for driver in drivers {
-        taken += driver.await.expect("a driver ends");
-    }
-    check_race(home, &told).await;
-    let (done, conflicts) = (told.done.len(), told.conflicts.len());
-    println!("{done} done, {conflicts} conflicts, {} unknown, {taken} taken", told.unknown.len());
-    assert!(done > 0 && conflicts > 0 && taken > 0, "no race");
-}
-
-async fn check_race(home: &Home, told: &Told) {
-    let honest = home.world();
-    let mut driver = eager(&honest);
-    // A step is bounded; there may be more than one step's worth.
-    let mut more = true;
-    while more {
-        let step = driver.step(soon()).await.expect("reads");
-        assert_eq!(step.left, 0, "{step:?}");
-        more = step.more;
-    }
-    assert_eq!(intents(&honest).await, 0);
-    for project in 1..PROJECTS {
-        assert!(honest.is_whole(project).await, "{project}: {:?}", honest.seen(project).await);
-        // One operation for each version: nothing is doubled.
-        let done = honest.operations(project).await;
-        let of = |names: &[(u64, u128)]| {
-            let own = names.iter().filter(|(of, _)| *of == project);
-            own.map(|(_, op)| *op).collect::<Vec<_>>()
-        };
-        assert!(of(&told.done).iter().all(|op| done.contains(op)), "a change was lost");
-        assert!(!of(&told.conflicts).iter().any(|op| done.contains(op)), "a refused one was done");
-        let known = [of(&told.done), of(&told.unknown)].concat();
-        assert!(done.iter().all(|op| known.contains(op)), "a change from nowhere");
-    }
-    home.expect_clean().await;
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn drivers_that_race_writers_do_everything_once() {
     let seed = seed("effects race");
     for (name, home) in Home::both() {
         println!("{name}");
-        race(&home, home.engine(), seed, if full() { 8_000 } else { 400 }).await;
+        race(&home, &[home.engine()], seed, if full() { 8_000 } else { 400 }).await;
     }
 }
 
@@ -232,7 +115,7 @@ async fn unknown_outcomes_of_every_commit_double_and_lose_nothing() {
     for (name, home) in Home::both() {
         println!("{name}");
         let faulty = Faulty::lying(home.engine(), seed);
-        race(&home, faulty.clone(), seed, if full() { 8_000 } else { 400 }).await;
+        race(&home, &[faulty.clone()], seed, if full() { 8_000 } else { 400 }).await;
         assert!(faulty.unknown.load(Ordering::Relaxed) > 500);
     }
 }

@@ -37,11 +37,13 @@ impl CassandraEngine {
         if !self.has(commit.table) {
             return Err(CommitError::NoTable { table: commit.table.name() });
         }
-        // Those who compete in this process wait here, which costs nothing, and not in the cluster,
-        // where each meeting costs rounds of messages.
-        let _turn = self.stripe(&commit).lock().await;
-        let prepared = self.build(&commit).await?;
         let mut patience = Patience::new(self.options.patience);
+        // Those who compete in this process wait here, which costs nothing, and not in the cluster,
+        // where each meeting costs rounds of messages. Waiting is part of the patience, else those
+        // who wait while replicas are dead would be told one after the other.
+        let turn = patience.within(self.stripe(&commit).lock()).await;
+        let _turn = turn.ok_or_else(others_failed)?;
+        let prepared = self.build(&commit).await?;
         let mut unknown = false;
         loop {
             let error = match self.try_commit(&commit, &prepared).await {
@@ -230,6 +232,15 @@ pub(crate) fn stored(version: Version) -> i64 {
 /// The Unix second.
 pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs()
+}
+
+/// Those before it in this process used up the time. Nothing was sent.
+fn others_failed() -> EngineError {
+    EngineError::new(
+        "Cassandra, committing: the commits before this one to the same partition took too long",
+        "the cluster is slow or partly down: see `nodetool status`, and start the Cassandra nodes \
+         that are missing; work goes on by itself",
+    )
 }
 
 fn failed(error: ReadError) -> CommitError {

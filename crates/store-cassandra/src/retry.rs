@@ -19,6 +19,11 @@ impl Patience {
         Self { until: Instant::now() + patience, pause: FIRST_PAUSE }
     }
 
+    /// Waits for something else than a request, for as long as there is patience.
+    pub(crate) async fn within<T>(&self, wait: impl Future<Output = T>) -> Option<T> {
+        tokio::time::timeout_at(self.until, wait).await.ok()
+    }
+
     /// Waits before the next attempt; false when it is time to give up.
     pub(crate) async fn wait(&mut self) -> bool {
         if Instant::now() >= self.until {
@@ -41,6 +46,13 @@ fn spread() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn waiting_for_others_ends_with_patience() {
+        let patience = Patience::new(Duration::from_millis(20));
+        assert_eq!(patience.within(std::future::ready(3)).await, Some(3));
+        assert_eq!(patience.within(std::future::pending::<u8>()).await, None);
+    }
 
     #[tokio::test]
     async fn pauses_grow_and_patience_ends() {

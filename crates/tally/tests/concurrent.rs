@@ -3,78 +3,16 @@
 mod common;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
-use common::{check, events, fjall, model, overall, schema, tallies, write};
+use common::storm::storm;
+use common::{fjall, model, schema};
+use store::Maintenance;
 use store::conformance::seed;
-use store::{Engine, Maintenance};
-use tally::{RaiseError, Settings, Tallies};
+use tally::Settings;
 
-const WRITERS: usize = 64;
-/// Handles that know nothing of each other, like processes.
-const HANDLES: usize = 4;
-
-/// Spreads events over writers and raises K three times while they write.
-async fn storm(engine: Arc<dyn Maintenance>, seed: u64, entries: u64, settings: Settings) {
-    let mut random = fastrand::Rng::with_seed(seed);
-    let events = events(&mut random, entries);
-    let handle = |_| tallies(engine.clone() as Arc<dyn Engine>, settings);
-    let handles: Vec<Tallies> = (0..HANDLES).map(handle).collect();
-    let (done, raised) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let mut tasks = tokio::task::JoinSet::new();
-    for (writer, events) in events.chunks(events.len().div_ceil(WRITERS)).enumerate() {
-        let (tallies, events) = (handles[writer % HANDLES].clone(), events.to_vec());
-        let (done, mut random) = (done.clone(), fastrand::Rng::with_seed(random.u64(..)));
-        let raised = raised.clone();
-        tasks.spawn(async move {
-            let mut counted = 0;
-            let last = events.len().div_ceil(20) - 1;
-            for (index, some) in events.chunks(20).enumerate() {
-                // The last events come after the raises, however slow those are.
-                while index == last && raised.load(Ordering::SeqCst) < 3 {
-                    tokio::time::sleep(Duration::from_micros(200)).await;
-                }
-                counted += write(&tallies, &overall(), some, &mut random, 0).await;
-                done.fetch_add(some.len(), Ordering::SeqCst);
-            }
-            counted
-        });
-    }
-    let mut counted = 0;
-    for (raise, tallies) in handles.iter().take(3).enumerate() {
-        while done.load(Ordering::SeqCst) < events.len() * (raise + 1) / 5 {
-            // A writer that failed must fail the test, and not let it wait for ever.
-            let ended = tasks.try_join_next();
-            counted += ended.map_or(0, |ended| ended.expect("a writer ends well"));
-            tokio::time::sleep(Duration::from_micros(200)).await;
-        }
-        raise_further(tallies).await;
-        assert!(done.load(Ordering::SeqCst) < events.len(), "the raises came while events did");
-        raised.fetch_add(1, Ordering::SeqCst);
-    }
-    counted += tasks.join_all().await.into_iter().sum::<usize>();
-    let shards = handles[3].shards(&overall()).await.expect("shards");
-    println!("{} events, {counted} of them counted; shards {shards:?}", events.len());
-    assert!(shards.len() >= 4, "K was raised three times: {shards:?}");
-    assert!(counted >= usize::try_from(entries).expect("a number"));
-    check(engine.as_ref(), &handles[0], &overall(), &events).await;
-    let fresh = tallies(engine.clone() as Arc<dyn Engine>, settings);
-    let again = write(&fresh, &overall(), &events, &mut random, 0).await;
-    assert_eq!(again, 0, "a replay of everything changes nothing");
-    check(engine.as_ref(), &fresh, &overall(), &events).await;
-}
-
-/// Raises by one and a half; a full shard may have doubled K in between.
-async fn raise_further(tallies: &Tallies) {
-    loop {
-        let now = *tallies.shards(&overall()).await.expect("shards").last().expect("it is set");
-        match tallies.raise(&overall(), now + now / 2 + 1).await {
-            Ok(shards) => return assert!(shards > now),
-            Err(RaiseError::Lower { .. }) => {}
-            Err(error) => panic!("{error}"),
-        }
-    }
+/// A storm on one engine, of which no set may fail.
+async fn on(engine: Arc<dyn Maintenance>, seed: u64, entries: u64, settings: Settings) {
+    storm(engine.clone(), &[engine], seed, (entries, 0), settings).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -82,13 +20,13 @@ async fn sums_are_exact_on_the_model() {
     let engine = model();
     engine.apply(&schema()).await.expect("tables");
     let settings = Settings { shards: 4, ..Settings::default() };
-    storm(engine, seed("model"), parts::pick(3_000, 100_000), settings).await;
+    on(engine, seed("model"), parts::pick(3_000, 100_000), settings).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn sums_are_exact_when_shards_fill_up_on_the_way() {
     let settings = Settings { shards: 2, shard_entries: 200, in_flight: 8 };
-    storm(model(), seed("model, small shards"), parts::pick(3_000, 50_000), settings).await;
+    on(model(), seed("model, small shards"), parts::pick(3_000, 50_000), settings).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -96,5 +34,5 @@ async fn sums_are_exact_on_the_embedded_engine() {
     let directory = tempfile::tempdir().expect("a directory");
     let settings = Settings { shards: 4, ..Settings::default() };
     let engine = fjall(directory.path());
-    storm(engine, seed("fjall"), parts::pick(1_500, 50_000), settings).await;
+    on(engine, seed("fjall"), parts::pick(1_500, 50_000), settings).await;
 }

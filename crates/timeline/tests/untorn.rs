@@ -6,54 +6,29 @@ mod common;
 
 use std::sync::Arc;
 
-use common::actors::{Counts, World};
+use common::actors::World;
+use common::rounds::rounds;
 use common::tree::schema;
 use store::conformance::{full, seed};
 use store::{Engine, Maintenance, ModelEngine};
 use store_fjall::{FjallEngine, Options};
-use tempfile::TempDir;
 use timeline::Broken;
 
-fn model() -> Arc<dyn Engine> {
-    Arc::new(ModelEngine::default())
-}
-
-/// Runs `checks` checks in worlds of `each`: a world's chain stays short while its hidden past
-/// grows, and a fresh one brings other dice.
-fn run(
-    name: &str,
-    checks: u64,
-    each: u64,
-    engine: impl Fn() -> (Arc<dyn Engine>, Option<TempDir>),
-) {
-    let first = seed(name);
-    let mut sum = Counts::default();
-    for round in 0..checks.div_ceil(each) {
-        let (engine, _directory) = engine();
-        let world = World::new(engine, first.wrapping_add(round), None);
-        match world.run(each) {
-            Ok(counts) => sum.add(counts),
-            Err(torn) => panic!("OSTRAKON_SEED={}: {torn}", first.wrapping_add(round)),
-        }
-        if (round + 1) % 40 == 0 {
-            println!("{name}: {} of {checks} checks", sum.checks);
-        }
-    }
-    println!("{name}: {sum:?}");
-    assert!(sum.reorganisations > 0 && sum.crashes > 0 && sum.lost > 0, "{sum:?}");
-    assert!(sum.swept > 0 && sum.publishes > sum.reorganisations, "{sum:?}");
+fn model() -> Vec<Arc<dyn Engine>> {
+    vec![Arc::new(ModelEngine::default())]
 }
 
 #[test]
 fn no_view_is_torn_on_the_model() {
     let checks = if full() { 200_000 } else { 5_000 };
-    run("timeline on the model", checks, 5_000, || (model(), None));
+    let world = |seed| (World::new(model(), seed, None), ());
+    rounds("timeline on the model", checks, 5_000, world).expect_all();
 }
 
 #[test]
 fn no_view_is_torn_on_the_embedded_engine() {
     let checks = if full() { 200_000 } else { 1_000 };
-    run("timeline on fjall", checks, 500, || {
+    let world = |seed| {
         // In memory where the system has such a place: what is checked here is order, not the disk.
         let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
         let directory = directory.expect("a directory");
@@ -61,8 +36,9 @@ fn no_view_is_torn_on_the_embedded_engine() {
         options.check_once = true;
         let engine = FjallEngine::open(&options, &schema()).expect("opens");
         assert!(!engine.stats().is_empty());
-        (Arc::new(engine), Some(directory))
-    });
+        (World::new(vec![Arc::new(engine)], seed, None), directory)
+    };
+    rounds("timeline on fjall", checks, 500, world).expect_all();
 }
 
 /// A check that cannot fail proves nothing: each of these must be caught.

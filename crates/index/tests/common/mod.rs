@@ -3,6 +3,8 @@
 
 pub(crate) mod cancel;
 pub(crate) mod faults;
+pub(crate) mod lists;
+pub(crate) mod race;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -248,6 +250,11 @@ impl Home {
     pub(crate) fn fjall() -> Self {
         let directory = TempDir::new().expect("a directory");
         Self { engine: open(directory.path()), _directory: Some(directory) }
+    }
+
+    /// An engine that lives elsewhere.
+    pub(crate) fn of(engine: Arc<dyn Maintenance>) -> Self {
+        Self { engine, _directory: None }
     }
 
     /// Both engines, with their names.

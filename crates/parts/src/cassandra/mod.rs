@@ -13,11 +13,14 @@
 //! | [`Cassandra::cluster`] | a ring of nodes on 127.0.0.1, .2, .3 and so on |
 //! | [`Cassandra::start_secured`] | one node that asks for a password, over TLS |
 //!
+//! [`Pauses`] stops a node and lets it go on, again and again, so that requests to it time out.
+//!
 //! Every node and every ring has ports of its own, so test processes do not meet. The data center
 //! is `datacenter1`.
 
 mod cql;
 mod install;
+mod pauses;
 mod secured;
 mod server;
 mod settings;
@@ -28,6 +31,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 pub use install::install;
+pub use pauses::Pauses;
 pub use secured::Secured;
 pub use server::{Cluster, Server};
 

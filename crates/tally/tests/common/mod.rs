@@ -1,6 +1,8 @@
 //! What the tests share: engines, writers, and what they must lead to.
 #![allow(dead_code, reason = "each test file compiles this module and uses a part of it")]
 
+pub(crate) mod storm;
+
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;

@@ -4,13 +4,13 @@ use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use store::{Engine, Row, Store};
+use store::{CommitError, Engine, Row, Store};
 use timeline::{
-    Attempt, Broken, Cut, Height, Lane, NewUnit, PublishError, Settings, Sight, Sweeper, Timeline,
-    UnitRow, Watch, Writer, WriterId,
+    Attempt, Broken, Cut, Height, Lane, LeadError, NewUnit, PublishError, Settings, Sight, Sweeper,
+    Timeline, UnitRow, Watch, Writer, WriterId,
 };
 
 use super::check::{Torn, check};
@@ -23,6 +23,8 @@ const READERS: usize = 3;
 const HEIGHT: u64 = 24;
 const SWEEP_DELAY: u64 = 400;
 const PATIENCE: u64 = 60;
+/// A writer dies in one of so many steps.
+const CRASHES: u32 = 700;
 
 /// What happened.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,6 +36,7 @@ pub(crate) struct Counts {
     pub(crate) crashes: u64,
     pub(crate) lost: u64,
     pub(crate) swept: u64,
+    pub(crate) unknown: u64,
 }
 
 impl Counts {
@@ -45,40 +48,86 @@ impl Counts {
         self.crashes += other.crashes;
         self.lost += other.lost;
         self.swept += other.swept;
+        self.unknown += other.unknown;
     }
 }
 
 /// One run: its world and its dice.
 pub(crate) struct World {
-    engine: Arc<dyn Engine>,
+    /// Each actor takes one of them by chance.
+    engines: Vec<Arc<dyn Engine>>,
     tree: RefCell<Tree>,
     rng: RefCell<Rng>,
     clock: Arc<ManualClock>,
     counts: Cell<Counts>,
     broken: Option<Broken>,
+    /// Whether commits may stay of unknown outcome.
+    unsure: bool,
+    crashes: u32,
+    /// What must have happened before a run ends.
+    eventful: fn(&Counts) -> bool,
+    /// Switches in the journal after the newest publish that was acknowledged.
+    published: Cell<u64>,
+    /// When a publish or a check last succeeded, and the longest time between two of them.
+    success: Cell<(Instant, Duration)>,
 }
 
 type Actor<'a> = Pin<Box<dyn Future<Output = Result<(), Torn>> + 'a>>;
 
 impl World {
-    pub(crate) fn new(engine: Arc<dyn Engine>, seed: u64, broken: Option<Broken>) -> Self {
+    pub(crate) fn new(engines: Vec<Arc<dyn Engine>>, seed: u64, broken: Option<Broken>) -> Self {
         Self {
-            engine,
+            engines,
             tree: RefCell::default(),
             rng: RefCell::new(Rng::with_seed(seed)),
             clock: Arc::default(),
             counts: Cell::default(),
             broken,
+            unsure: false,
+            crashes: CRASHES,
+            eventful: |_| true,
+            published: Cell::new(0),
+            success: Cell::new((Instant::now(), Duration::ZERO)),
         }
     }
 
-    /// Runs until `checks` checks were made or one fails.
+    /// The same on an engine that may not know what became of a commit.
+    pub(crate) fn unsure(self) -> Self {
+        Self { unsure: true, ..self }
+    }
+
+    /// The same with a writer's death in one of `steps` steps, for runs that are short.
+    pub(crate) fn dying(self, steps: u32) -> Self {
+        Self { crashes: steps, ..self }
+    }
+
+    /// The same with runs that go on until enough has happened, for those that would be too short.
+    pub(crate) fn eventful(self, eventful: fn(&Counts) -> bool) -> Self {
+        Self { eventful, ..self }
+    }
+
+    /// The longest time between two publishes or checks that succeeded.
+    pub(crate) fn longest_pause(&self) -> Duration {
+        self.success.get().1
+    }
+
+    /// Runs until `checks` checks were made or one fails; longer, but not for ever, when not enough
+    /// has happened by then.
     pub(crate) fn run(&self, checks: u64) -> Result<Counts, Torn> {
+        self.run_while(|counts| {
+            counts.checks < checks || counts.checks < 10 * checks && !(self.eventful)(&counts)
+        })
+    }
+
+    /// Runs on for as long as it is told to, or until a check fails.
+    pub(crate) fn run_while(&self, more: impl Fn(Counts) -> bool) -> Result<Counts, Torn> {
+        // What happened between two runs is no pause of either.
+        self.success.set((Instant::now(), self.longest_pause()));
         let mut actors: Vec<Actor<'_>> =
             (0..WRITERS + READERS + 1).map(|index| self.start(index)).collect();
         let mut asleep = vec![0u64; actors.len()];
         let mut now = 0;
-        while self.counts.get().checks < checks {
+        while more(self.counts.get()) {
             now += 1;
             self.clock.advance(u64::from(self.dice(4) == 0));
             let index = self.rng.borrow_mut().usize(0..actors.len());
@@ -89,7 +138,7 @@ impl World {
             if self.dice(3000) == 0 {
                 asleep[index] = now + u64::from(self.dice(20_000));
             }
-            if index < WRITERS && self.dice(700) == 0 {
+            if index < WRITERS && self.dice(self.crashes) == 0 {
                 self.count(|counts| counts.crashes += 1);
                 actors[index] = self.start(index);
             }
@@ -119,9 +168,15 @@ impl World {
         self.counts.set(counts);
     }
 
+    fn succeed(&self) {
+        let ((last, longest), now) = (self.success.get(), Instant::now());
+        self.success.set((now, longest.max(now - last)));
+    }
+
     /// Each actor is a process of its own: it shares nothing but the store.
     fn timeline(&self) -> Timeline {
-        let engine: Arc<dyn Engine> = Arc::new(Steps(self.engine.clone()));
+        let engine = self.rng.borrow_mut().choice(&self.engines).expect("an engine").clone();
+        let engine: Arc<dyn Engine> = Arc::new(Steps(engine));
         let settings = Settings {
             sweep_delay: Duration::from_millis(SWEEP_DELAY),
             patience: Duration::from_millis(PATIENCE),
@@ -134,9 +189,13 @@ impl World {
         let timeline = self.timeline();
         let mut version = store::Version::NEVER;
         loop {
+            let published = self.published.get();
             let view = timeline.view().await.map_err(|error| error.to_string())?;
             if view.version() < version {
                 return Err("a reader went back".to_owned());
+            }
+            if self.broken.is_none() && view.tip().switches < published {
+                return Err("a publish that was acknowledged is not seen".to_owned());
             }
             version = view.version();
             let last = u64::from(self.dice(60) + 1);
@@ -145,6 +204,7 @@ impl World {
                 counts.checks += u64::from(judged);
                 counts.expired += u64::from(!judged);
             });
+            self.succeed();
             step().await;
         }
     }
@@ -170,7 +230,13 @@ impl World {
         let id = WriterId(self.rng.borrow_mut().u128(1..).to_be_bytes());
         let mut watch = Watch::default();
         loop {
-            let leading = timeline.lead(id, &mut watch).await.map_err(|error| error.to_string())?;
+            let leading = match timeline.lead(id, &mut watch).await {
+                Err(LeadError::Commit(CommitError::Unknown(_))) if self.unsure => {
+                    self.count(|counts| counts.unknown += 1);
+                    None
+                }
+                known => known.map_err(|error| error.to_string())?,
+            };
             let Some(mut writer) = leading else {
                 step().await;
                 continue;
@@ -183,6 +249,11 @@ impl World {
                     Ok(()) => {}
                     Err(PublishError::Lost) => {
                         self.count(|counts| counts.lost += 1);
+                        break;
+                    }
+                    // The tip will tell whoever leads next, which may be this one.
+                    Err(PublishError::Unknown(_)) if self.unsure => {
+                        self.count(|counts| counts.unknown += 1);
                         break;
                     }
                     Err(error) => return Err(format!("a writer failed: {error}")),
@@ -224,6 +295,8 @@ impl World {
         }
         timeline.store().put(rows).await?;
         let published = writer.publish(attempt).await?;
+        self.published.set(self.published.get().max(published.number + 1));
+        self.succeed();
         self.count(|counts| {
             counts.publishes += 1;
             counts.reorganisations += u64::from(!published.switch.popped.is_empty());

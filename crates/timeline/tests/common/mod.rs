@@ -5,6 +5,7 @@
 
 pub(crate) mod actors;
 pub(crate) mod check;
+pub(crate) mod rounds;
 pub(crate) mod tree;
 
 use std::future::Future;
