@@ -115,7 +115,8 @@ async fn unknown_outcomes_of_every_commit_double_and_lose_nothing() {
     for (name, home) in Home::both() {
         println!("{name}");
         let faulty = Faulty::lying(home.engine(), seed);
-        race(&home, std::slice::from_ref(&faulty), seed, if full() { 8_000 } else { 400 }).await;
+        let engines: [Arc<dyn store::Engine>; 1] = [faulty.clone()];
+        race(&home, &engines, seed, if full() { 8_000 } else { 400 }).await;
         assert!(faulty.unknown.load(Ordering::Relaxed) > 500);
     }
 }

@@ -19,6 +19,8 @@
 //! - [`events`]: one stream for everything that happens, numbered without a gap, read, followed and
 //!   kept for a while; [`webhooks`] deliver it.
 //! - [`search`]: one query, all searchers at the same time.
+//! - [`http`]: the shell that every API stands in; it meets the rest through small traits, and all
+//!   the rest is tested without it.
 //! - [`ListCursor`]: cursors of the API, bound to their list and filter.
 //! - [`Lease`]: one process of several does a piece of work.
 //!
@@ -33,7 +35,6 @@
 //!
 //! # Deliberately absent
 //!
-//! - *HTTP*: the shell that speaks it is built on this, and everything here is tested without.
 //! - *Removing an account*: what becomes of its projects and comments is the portal's question.
 //! - *A list of all accounts*: nobody asked for one yet, and it would be a list to leak.
 
@@ -44,6 +45,7 @@ mod clock;
 mod cursor;
 pub mod events;
 mod guarded;
+pub mod http;
 mod lease;
 pub mod projects;
 pub mod search;
