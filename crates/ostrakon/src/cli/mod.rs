@@ -7,6 +7,7 @@ mod docs;
 mod init;
 mod progress;
 mod restore;
+mod run;
 mod schema;
 mod shards;
 mod verify;
@@ -59,6 +60,7 @@ enum Command {
     Backup(backup::Backup),
     Restore(restore::Restore),
     Copy(copy::Copy),
+    Run(run::Run),
     Demo(demo::Demo),
     Docs(docs::Docs),
 }
@@ -86,6 +88,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<u8> {
         Command::Backup(command) => command.run(&global),
         Command::Restore(command) => command.run(&global),
         Command::Copy(command) => command.run(&global),
+        Command::Run(command) => command.run(&global),
         Command::Demo(command) => command.run(&global),
         Command::Docs(command) => command.run(),
     }
