@@ -17,7 +17,8 @@ use store_cassandra::CassandraEngine;
 use tokio::task::{JoinSet, block_in_place};
 
 const WRITERS: usize = 8;
-const COUNTERS: u8 = 4;
+/// So many that no counter outgrows its table, however fast the machine is.
+const COUNTERS: u8 = 64;
 const PATIENCE: Duration = Duration::from_secs(4);
 const REQUEST: Duration = Duration::from_secs(1);
 /// When a verb must have failed: its patience, the last request, and room for a machine that is
@@ -46,7 +47,6 @@ impl Run {
                     let before = writer.account.known();
                     writer.increment(rng.u8(0..COUNTERS)).await;
                     known.fetch_add(writer.account.known() - before, Ordering::Relaxed);
-                    tokio::time::sleep(Duration::from_millis(rng.u64(50..250))).await;
                 }
                 writer.account
             });
@@ -164,7 +164,8 @@ async fn two_nodes_killed_give_clear_errors_and_work_goes_on_by_itself() {
         account.errors.len(),
         account.longest_failure,
     );
-    assert!(!account.errors.is_empty());
+    let unknown = account.resolved.len() as u64 + account.dropped;
+    assert!(unknown > 0, "no commit was under way when the nodes died");
     let mute = account.errors.iter().find(|error| !names_a_remedy(error));
     assert!(mute.is_none(), "an error without a remedy: {mute:?}");
     check(&engines[0], COUNTERS, &account).await;
