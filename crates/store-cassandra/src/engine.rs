@@ -19,7 +19,7 @@ use crate::error::{OpenError, Trouble, engine_error, prepare_trouble, trouble};
 use crate::metrics::Metrics;
 use crate::options::Options;
 use crate::retry::Patience;
-use crate::statements::{Statements, address};
+use crate::statements::Statements;
 
 /// Locks that keep commits of this process to one partition from meeting in the cluster.
 const STRIPES: usize = 1024;
@@ -32,7 +32,7 @@ pub struct CassandraEngine {
     pub(crate) metrics: Metrics,
     pub(crate) stripes: Vec<Mutex<()>>,
     permits: Semaphore,
-    tables: RwLock<FxHashSet<usize>>,
+    tables: RwLock<FxHashSet<&'static str>>,
 }
 
 impl std::fmt::Debug for CassandraEngine {
@@ -75,12 +75,12 @@ impl CassandraEngine {
     /// Remembers that tables are there.
     pub(crate) fn know(&self, tables: impl Iterator<Item = &'static TableDef>) {
         let mut known = self.tables.write().unwrap_or_else(PoisonError::into_inner);
-        known.extend(tables.map(address));
+        known.extend(tables.map(TableDef::name));
     }
 
     /// Whether a table is there.
     pub(crate) fn has(&self, table: &'static TableDef) -> bool {
-        self.tables.read().unwrap_or_else(PoisonError::into_inner).contains(&address(table))
+        self.tables.read().unwrap_or_else(PoisonError::into_inner).contains(table.name())
     }
 
     /// A prepared statement; preparing changes nothing, so it is repeated while that may help.

@@ -12,7 +12,6 @@ use store::{EngineError, PutError, Read, Row, RowKey, TableDef};
 use crate::cql::Kind;
 use crate::engine::CassandraEngine;
 use crate::metrics::Metrics;
-use crate::statements::address;
 
 /// Batches of one `put` under way at the same time.
 const BATCHES: usize = 64;
@@ -120,17 +119,17 @@ fn batch<'a>(
 fn groups(rows: Vec<Row>, batch_bytes: usize) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     // The last group of each partition; asked only where a row is not of the same one as before.
-    let mut open: FxHashMap<(usize, Bytes), usize> = FxHashMap::default();
+    let mut open: FxHashMap<(&'static str, Bytes), usize> = FxHashMap::default();
     let mut current = usize::MAX;
     for Row { table, key, value } in rows {
         let same = groups.get(current).is_some_and(|group| group.holds(table, &key));
         if !same {
-            let place = (address(table), key.joined().slice(1..=key.partition().len()));
+            let place = (table.name(), key.joined().slice(1..=key.partition().len()));
             current = *open.entry(place).or_insert(groups.len());
         }
         let size = key.joined().len() + value.as_ref().map_or(0, Bytes::len);
         if groups.get(current).is_some_and(|group| group.is_full(size, batch_bytes)) {
-            let place = (address(table), key.joined().slice(1..=key.partition().len()));
+            let place = (table.name(), key.joined().slice(1..=key.partition().len()));
             current = groups.len();
             open.insert(place, current);
         }

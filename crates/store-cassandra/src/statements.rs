@@ -17,12 +17,8 @@ fn page_rows(table: &TableDef) -> i32 {
     i32::try_from(rows.clamp(8, 1000)).unwrap_or(1000)
 }
 
-/// A table by its address: it is a static, and comparing names on every request would cost more.
-pub(crate) fn address(table: &'static TableDef) -> usize {
-    std::ptr::from_ref(table).addr()
-}
-
-type Key = (usize, Kind, bool);
+/// By name: a definition may stand in several places of the program.
+type Key = (&'static str, Kind, bool);
 
 /// All statements that were needed so far.
 #[derive(Debug)]
@@ -51,7 +47,7 @@ impl Statements {
     ) -> Result<Arc<PreparedStatement>, PrepareError> {
         use scylla::statement::Consistency;
         let serial = kind.reads() && read == Read::Serial;
-        let key = (address(table), kind, serial);
+        let key = (table.name(), kind, serial);
         if let Some(found) = self.prepared.read().unwrap_or_else(PoisonError::into_inner).get(&key)
         {
             return Ok(found.clone());
