@@ -105,10 +105,6 @@ async fn one_node_killed_loses_nothing_and_stops_nobody() {
     }
     let longest = run.pulse.longest();
     println!("{} events, {errors} errors, longest pause {longest:?}", events.len());
-    assert!(events.len() > 200, "too slow to prove anything: {} events", events.len());
-    // Three nodes on a machine that does other work too pause for its sake, not for ours: the time
-    // is judged where the large counts are asked for, and that machine is left alone.
-    if parts::full() {
-        assert!(longest <= LONGEST_PAUSE, "the run stood still for {longest:?}");
-    }
+    assert!(events.len() > 500, "too slow to prove anything: {} events", events.len());
+    assert!(longest <= LONGEST_PAUSE, "the run stood still for {longest:?}");
 }

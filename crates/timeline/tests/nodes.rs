@@ -68,10 +68,6 @@ fn one_node_killed_loses_nothing_and_stops_nobody() {
     let more = counts.checks + 10;
     let counts = world.run_while(|now| now.checks < more).expect("no view is torn");
     println!("{counts:?} with another node dead");
-    assert!(counts.publishes > 5 && counts.checks > 20, "too slow to prove anything: {counts:?}");
-    // Three nodes on a machine that does other work too pause for its sake, not for ours: the time
-    // is judged where the large counts are asked for, and that machine is left alone.
-    if parts::full() {
-        assert!(longest <= LONGEST_PAUSE, "the run stood still for {longest:?}");
-    }
+    assert!(counts.publishes > 20 && counts.checks > 20, "too slow to prove anything: {counts:?}");
+    assert!(longest <= LONGEST_PAUSE, "the run stood still for {longest:?}");
 }
