@@ -19,7 +19,7 @@ use scylla::statement::prepared::PreparedStatement;
 use store::{Change, Commit, CommitError, Committed, EngineError, Read, ReadError, Version};
 
 use crate::cql::Kind;
-use crate::engine::CassandraEngine;
+use crate::engine::{CassandraEngine, STRIPES};
 use crate::error::{Trouble, engine_error, trouble};
 use crate::layout::{self, Operation};
 use crate::metrics::Metrics;
@@ -46,7 +46,7 @@ impl CassandraEngine {
         let prepared = self.build(&commit).await?;
         let mut unknown = false;
         loop {
-            let error = match self.try_commit(&commit, &prepared).await {
+            let error = match self.try_commit(&prepared).await {
                 Ok(Outcome::Done) => return Ok(self.done(&commit)),
                 Ok(Outcome::Refused) => {
                     let known = self.refused(&commit, unknown).await;
@@ -77,10 +77,8 @@ impl CassandraEngine {
         use std::hash::{DefaultHasher, Hash as _, Hasher as _};
         let mut hasher = DefaultHasher::new();
         (commit.table.name(), commit.partition.as_bytes()).hash(&mut hasher);
-        let count = self.stripes.len().max(1);
-        let index = usize::try_from(hasher.finish() % count as u64).unwrap_or(0);
-        // There is always a first one.
-        self.stripes.get(index).unwrap_or(&self.stripes[0])
+        let hash = usize::try_from(hasher.finish() % STRIPES as u64).unwrap_or(0);
+        &self.stripes[hash]
     }
 
     fn done(&self, commit: &Commit) -> Committed {
@@ -130,14 +128,10 @@ impl CassandraEngine {
 
     async fn try_commit(
         &self,
-        commit: &Commit,
-        prepared: &(Batch, Vec<Values>),
+        (batch, values): &(Batch, Vec<Values>),
     ) -> Result<Outcome, ExecutionError> {
-        let (batch, values) = prepared;
         let result = self.send(self.session.batch(batch, values)).await?;
-        let applied = applied(result);
-        tracing::trace!(table = commit.table.name(), applied, "conditional batch");
-        Ok(if applied { Outcome::Done } else { Outcome::Refused })
+        Ok(if applied(result) { Outcome::Done } else { Outcome::Refused })
     }
 
     async fn build(&self, commit: &Commit) -> Result<(Batch, Vec<Values>), EngineError> {

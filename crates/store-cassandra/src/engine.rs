@@ -22,7 +22,7 @@ use crate::retry::Patience;
 use crate::statements::Statements;
 
 /// Locks that keep commits of this process to one partition from meeting in the cluster.
-const STRIPES: usize = 1024;
+pub(crate) const STRIPES: usize = 1024;
 
 /// A store on a cluster.
 pub struct CassandraEngine {

@@ -22,12 +22,7 @@ impl Metrics {
     }
 
     pub(crate) fn stats(&self) -> Vec<Stat> {
-        let count = |name, help, counter: &AtomicU64| Stat {
-            name,
-            help,
-            counter: true,
-            value: counter.load(Ordering::Relaxed) as f64,
-        };
+        let count = Stat::count;
         vec![
             count("requests_total", "Requests sent to the cluster.", &self.requests),
             count("repeats_total", "Requests sent again after a failure.", &self.repeats),

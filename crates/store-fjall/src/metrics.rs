@@ -37,12 +37,7 @@ impl Metrics {
     }
 
     pub(crate) fn stats(&self) -> Vec<Stat> {
-        let count = |name, help, counter: &AtomicU64| Stat {
-            name,
-            help,
-            counter: true,
-            value: counter.load(Ordering::Relaxed) as f64,
-        };
+        let count = Stat::count;
         let seconds = |name, help, counter: &AtomicU64, grows| Stat {
             name,
             help,

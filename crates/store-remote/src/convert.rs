@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use store::{
-    Bound, Change, Commit, CommitError, EngineError, Found, OpId, Order, Page, PartitionKey,
-    PutError, RangeRequest, Read, ReadError, Row, RowKey, Schema, TableDef, Version,
+    Bound, Change, Commit, CommitError, EngineError, Found, Order, Page, PartitionKey, PutError,
+    RangeRequest, Read, ReadError, Row, RowKey, Schema, TableDef, Version,
 };
 
 use crate::wire::{Answer, End, Refusal, Verb};
@@ -87,10 +87,6 @@ pub(crate) fn changes(changes: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> Vec<Change> {
         None => Change::Delete { sort: sort.into() },
     };
     changes.into_iter().map(change).collect()
-}
-
-pub(crate) fn op(bytes: [u8; 16]) -> OpId {
-    OpId(bytes)
 }
 
 pub(crate) fn row(

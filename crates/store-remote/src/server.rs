@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use store::{Commit, Engine, Order, RangeRequest, Schema, Store, Version};
+use store::{Commit, Engine, OpId, Order, RangeRequest, Schema, Store, Version};
 use tokio::io::BufReader;
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::net::{UnixListener, UnixStream};
@@ -145,7 +145,7 @@ async fn answer(shared: &Shared, verb: Verb) -> Result<Answer, Refusal> {
                 partition: convert::partition_key(table, partition)?,
                 expected: Version(expected),
                 changes: convert::changes(changes),
-                op: convert::op(op),
+                op: OpId(op),
                 result: result.into(),
             };
             let done = Store::new(engine.clone(), 0).commit(commit).await;

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -196,4 +197,12 @@ pub struct Stat {
     pub counter: bool,
     /// Its value.
     pub value: f64,
+}
+
+impl Stat {
+    /// A count that only grows.
+    #[must_use]
+    pub fn count(name: &'static str, help: &'static str, counter: &AtomicU64) -> Self {
+        Self { name, help, counter: true, value: counter.load(Ordering::Relaxed) as f64 }
+    }
 }
