@@ -1,0 +1,20 @@
+//! Small nodes that speak the real protocols, for the demo and for faults.
+//!
+//! - [`treegraph`]: a tree-graph that grows by itself, and a node that answers about it as a
+//!   Conflux node does.
+//!
+//! A node listens on 127.0.0.1 only, grows from a seed, keeps a bounded past in memory and ends
+//! when it is dropped. Real nodes are used beside these: a devnet proves nothing on its own.
+//!
+//! # Deliberately absent
+//!
+//! - *Pub-sub, receipts, logs and faults* (wrong answers, pauses, partitions): they come later.
+//! - *Proof of work and consensus.* The graph is made so that its pivot chain is the heaviest; no
+//!   node checks that, and there are no peers.
+//! - *State and signatures.* Transactions are executed in order and each once, and that is all: no
+//!   balance changes, roots are made up, and `r` and `s` verify nothing.
+//! - *Skipped blocks*: no epoch reaches the 200 blocks at which a real node skips some.
+
+pub mod treegraph;
+
+pub use treegraph::{TreeGraphNode, TreeGraphOptions};
