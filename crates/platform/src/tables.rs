@@ -5,7 +5,7 @@ use placement::Placement;
 use store::{Bounds, Query, Sequenced, Table, TableDef, Touches, limits};
 
 use crate::accounts::{ACCOUNT_TOKENS, AccountRow, AccountSlot, Nobodies, UserId};
-use crate::chains::{CHAINS_LIMIT, Chain, ChainName};
+use crate::chains::{CHAIN_NODES, CHAINS_LIMIT, Chain, ChainName, Tip};
 use crate::events::{ARCHIVE_AT, ARCHIVE_BUCKET, EVENTS_PER_APPEND, EventRow, StoredEvent};
 use crate::lease::LeaseRow;
 use crate::projects::{
@@ -37,6 +37,18 @@ pub(crate) static CHAINS: Table<(), ChainName, Chain> = Table::guarded(
     Bounds::rows(CHAINS_LIMIT as u64).values(CHAIN_BYTES).pages(CHAINS_LIMIT),
 )
 .answers(&[Query { name: "all chains", touches: Touches::One }]);
+
+/// Tips. A partition is one chain: its nodes are read together, and the chains move apart.
+pub(crate) static TIPS: Table<ChainName, String, Tip> = Table::guarded(
+    "platform.tips",
+    "What a node of a chain says its tip is, under the node's name.",
+    Placement::Hashed,
+    Bounds::rows(CHAIN_NODES as u64).values(4096).pages(CHAIN_NODES),
+)
+.answers(&[
+    Query { name: "tips of a chain's nodes", touches: Touches::One },
+    Query { name: "tips of all chains", touches: Touches::Few(CHAINS_LIMIT as u32) },
+]);
 
 /// Accounts. A partition is one account with everything that must change together with it.
 pub(crate) static ACCOUNTS: Table<UserId, AccountSlot, AccountRow> = Table::guarded(
@@ -162,6 +174,7 @@ pub(crate) static LEASES: Table<String, (), LeaseRow> = Table::guarded(
 pub fn tables() -> Vec<&'static TableDef> {
     let mut tables = vec![
         CHAINS.def(),
+        TIPS.def(),
         ACCOUNTS.def(),
         NOBODIES.def(),
         CREDENTIALS.def(),
@@ -193,6 +206,6 @@ mod tests {
             let same = tables.iter().filter(|other| other.name() == table.name()).count();
             assert_eq!(same, 1, "{}", table.name());
         }
-        assert_eq!(tables.len(), 12);
+        assert_eq!(tables.len(), 13);
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::address::Address;
 use crate::guarded::json_value;
@@ -17,7 +18,7 @@ const WEIGHT: u32 = 1000;
 const WORD_CHARS: usize = 64;
 
 /// What protocol the nodes of a chain speak.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ChainKind {
@@ -36,17 +37,20 @@ pub enum ChainKind {
 }
 
 /// A chain as it is configured, stored and shown.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Chain {
-    /// The name in addresses and keys.
+    /// The name in addresses and keys: 2 to 32 lower-case letters, digits and single hyphens.
+    #[schema(value_type = String, example = "conflux")]
     pub name: ChainName,
     /// What its nodes speak.
     pub kind: ChainKind,
     /// Which network: `mainnet`, `testnet`, `regtest`, a number.
+    #[schema(min_length = 1, max_length = 64)]
     pub network: String,
-    /// Its nodes, at most [`CHAIN_NODES`].
+    /// Its nodes, at most 16.
     #[serde(default)]
+    #[schema(max_items = 16)]
     pub nodes: Vec<Node>,
     /// Whether it is served. A chain that is not keeps its rows and its projects.
     #[serde(default = "yes")]
@@ -55,7 +59,7 @@ pub struct Chain {
 json_value!(Chain, format 1);
 
 /// A node of a chain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Node {
     /// The name in logs and on pages, unique in its chain.
@@ -74,6 +78,7 @@ pub struct Node {
     pub ws_port: Option<u16>,
     /// Its share among nodes of one priority, 1 to 1000.
     #[serde(default = "one")]
+    #[schema(minimum = 1, maximum = 1000)]
     pub weight: u32,
     /// Nodes of a lower number are asked first; higher ones stand by.
     #[serde(default)]
