@@ -11,16 +11,19 @@
 //! ```
 //!
 //! - [`chains`]: the registry of chains and their nodes, from the configuration and by API, which
-//!   every process follows without a restart.
+//!   every process follows without a restart, and what each node says its tip is.
 //! - [`accounts`]: register, log in and out, sessions, personal tokens, roles, growing delays for
 //!   those who guess.
 //! - [`projects`]: an id and a key for a chain; lists and counts; [`projects::Keys`] is what every
 //!   API asks.
 //! - [`events`]: one stream for everything that happens, numbered without a gap, read, followed and
 //!   kept for a while; [`webhooks`] deliver it.
+//! - [`outgoing`]: requests to webhooks and nodes, limited in time, size and reach.
 //! - [`search`]: one query, all searchers at the same time.
 //! - [`http`]: the shell that every API stands in; it meets the rest through small traits, and all
-//!   the rest is tested without it.
+//!   the rest is tested without it. [`bridge`] implements those traits, [`api`] is the platform's
+//!   own API in the shell.
+//! - [`Platform`]: all of it as one thing, for the binary.
 //! - [`ListCursor`]: cursors of the API, bound to their list and filter.
 //! - [`Lease`]: one process of several does a piece of work.
 //!
@@ -40,6 +43,8 @@
 
 pub mod accounts;
 mod address;
+pub mod api;
+pub mod bridge;
 pub mod chains;
 mod clock;
 mod cursor;
@@ -47,6 +52,8 @@ pub mod events;
 mod guarded;
 pub mod http;
 mod lease;
+pub mod outgoing;
+mod platform;
 pub mod projects;
 pub mod search;
 mod secret;
@@ -59,6 +66,7 @@ pub use clock::{Clock, Hand};
 pub use cursor::{CURSOR_BYTES, ListCursor, ListCursorError};
 pub use guarded::StoreError;
 pub use lease::{LEASE_BEAT, Lease};
+pub use platform::{OpenError, Options, Platform};
 pub use secret::{Secret, SecretHash};
 pub use tables::{lists, tables};
 pub use tally_calls::TallyCalls;

@@ -205,6 +205,7 @@ impl Search for Chains {
     }
 }
 
+/// Projects are found by their owners, and by operators.
 impl Search for Projects {
     fn kind(&self) -> &'static str {
         "project"
@@ -214,8 +215,13 @@ impl Search for Projects {
         Box::pin(async move {
             let pid = query.hex().and_then(|digits| Pid::parse(&digits));
             let Some(pid) = pid else { return Vec::new() };
+            let may_see = |uid: &UserId| {
+                let asker = query.asker();
+                asker.is_some_and(|asker| asker.user == *uid || asker.may(Scope::Operator))
+            };
             let project = found("project", Projects::find(self, pid).await);
-            let project = project.filter(|project| project.status == Status::Active);
+            let project =
+                project.filter(|project| project.status == Status::Active && may_see(&project.uid));
             let hit = project.map(|project| Hit {
                 kind: "project",
                 title: project.name,
@@ -245,7 +251,10 @@ impl Search for Accounts {
             let hit = account.map(|account| Hit {
                 kind: "account",
                 title: account.user.to_string(),
-                path: format!("/account/{}", account.user),
+                path: match asker.may(Scope::Operator) {
+                    true => format!("/accounts/{}", account.user),
+                    false => "/account".to_owned(),
+                },
                 chain: None,
             });
             hit.into_iter().collect()

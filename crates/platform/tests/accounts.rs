@@ -5,7 +5,6 @@ mod common;
 use common::{DAY, Home, PASSWORD, World, client, op, user};
 use platform::accounts::{
     CheckError, Credential, LoginError, NewToken, RegisterError, Role, Scope, Scopes, TokenError,
-    csrf_matches, csrf_token,
 };
 
 async fn world(home: &Home) -> World {
@@ -275,16 +274,4 @@ async fn the_first_operator_is_whoever_has_the_store() {
     accounts.set_role(&operator, &user("bob"), Role::Operator, op()).await.expect("may");
     let caller = accounts.check_session(bob.reveal()).await.expect("valid");
     assert!(caller.may(Scope::Operator), "roles hold from the next request on");
-}
-
-#[tokio::test]
-async fn a_form_is_bound_to_its_session() {
-    let world = world(&Home::model()).await;
-    let one = world.accounts.log_in("ann", PASSWORD, client(1)).await.expect("logs in").session;
-    let other = world.accounts.log_in("ann", PASSWORD, client(1)).await.expect("logs in").session;
-    let token = csrf_token(one.reveal());
-    assert!(csrf_matches(one.reveal(), &token));
-    assert!(!csrf_matches(other.reveal(), &token));
-    assert!(!csrf_matches(one.reveal(), ""));
-    assert!(!csrf_matches(one.reveal(), one.reveal()));
 }

@@ -168,7 +168,12 @@ async fn a_key_opens_its_project_until_it_is_rotated() {
     let other = world.projects.create(new("ann", "eth", "two"), op()).await.expect("creates");
     let other_pid = other.project.pid.to_string();
     let access = keys.find(&pid, key.reveal()).await.expect("opens");
-    assert_eq!((access.uid, access.chain), (user("ann"), chain("eth")));
+    assert_eq!((&access.uid, &access.chain), (&user("ann"), &chain("eth")));
+    assert_eq!(keys.open(key.reveal()).await.expect("names its project"), access);
+    for wrong in ["", "osk_", "osk_x_y", &key.reveal()[4..], &format!("{}x", key.reveal())] {
+        let error = keys.open(wrong).await.expect_err("wrong");
+        assert!(matches!(error, KeyError::Wrong), "{error}");
+    }
     let bare = key.reveal().trim_start_matches("osk_");
     for (pid, key) in [
         (pid.as_str(), "osk_"),

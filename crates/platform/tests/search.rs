@@ -38,12 +38,15 @@ async fn chains_projects_and_accounts_are_found_by_whom_they_concern() {
     };
     assert_eq!(find("ETH", None).await, ["chain eth"]);
     assert_eq!(find("co", None).await, ["chain conflux"]);
-    assert_eq!(find(&pid.to_string(), None).await, ["project mine"]);
+    assert_eq!(find(&pid.to_string(), None).await, Vec::<String>::new(), "nor projects");
+    assert_eq!(find(&pid.to_string(), Some("bob")).await, Vec::<String>::new());
+    assert_eq!(find(&pid.to_string(), Some("ann")).await, ["project mine"]);
+    assert_eq!(find(&pid.to_string(), Some("root")).await, ["project mine"]);
     assert_eq!(find(&"0".repeat(32), None).await, Vec::<String>::new());
     assert_eq!(find("ann", None).await, Vec::<String>::new(), "strangers find no accounts");
     assert_eq!(find("ann", Some("bob")).await, Vec::<String>::new());
     assert_eq!(find("ann", Some("ann")).await, ["account ann"]);
     assert_eq!(find("ann", Some("root")).await, ["account ann"]);
     world.projects.delete(&ann, pid, op()).await.expect("deletes");
-    assert_eq!(find(&pid.to_string(), None).await, Vec::<String>::new());
+    assert_eq!(find(&pid.to_string(), Some("ann")).await, Vec::<String>::new());
 }

@@ -1,11 +1,12 @@
 //! Who asks, and what they may.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::UserId;
 
 /// What an account may.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Its own things.
@@ -16,7 +17,9 @@ pub enum Role {
 }
 
 /// What a credential may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
     /// Read what the account may read.

@@ -47,7 +47,6 @@ pub(crate) use nobodies::Nobodies;
 pub use password::{PASSWORD_CHARS, check_password};
 pub use records::{AccountRow, AccountSlot, Profile, Session, Throttle, Token};
 pub(crate) use sessions::ACCOUNT_SESSIONS;
-pub use sessions::{csrf_matches, csrf_token};
 pub use throttle::client_key;
 pub use tokens::{ACCOUNT_TOKENS, NewToken, ShownToken, TOKEN_PREFIX};
 pub use user_id::UserId;

@@ -4,7 +4,7 @@ use store::Change;
 
 use crate::clock::{DAY, MINUTE};
 use crate::guarded::StoreError;
-use crate::secret::{Secret, SecretHash, hex, hmac, same_text};
+use crate::secret::{Secret, SecretHash};
 use crate::tables::{ACCOUNTS, CREDENTIALS};
 
 use super::book::{Accounts, Plan};
@@ -163,17 +163,4 @@ impl Accounts {
             _ => Err(CheckError::Invalid),
         }
     }
-}
-
-/// What a form of this session carries, so that no other site can send it: derived from the
-/// session, so that it is stored nowhere and changes with the session id.
-#[must_use]
-pub fn csrf_token(session: &str) -> String {
-    hex(&hmac(session.as_bytes(), &[b"csrf"]))
-}
-
-/// Whether a form carries what its session asks for.
-#[must_use]
-pub fn csrf_matches(session: &str, given: &str) -> bool {
-    same_text(&csrf_token(session), given)
 }

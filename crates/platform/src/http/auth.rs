@@ -16,6 +16,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use axum::extract::FromRequestParts;
+use axum::http::HeaderValue;
 use axum::http::request::Parts;
 
 use super::kinds;
@@ -31,13 +32,38 @@ pub const OPERATOR: &str = "operator";
 /// be checked, which refuses the request as well.
 pub trait Authority: Send + Sync + 'static {
     /// Who logged in with this session secret.
-    fn by_session<'a>(&'a self, secret: &'a str) -> Promise<'a, Result<Option<Who>, Problem>>;
+    fn by_session<'a>(&'a self, secret: &'a str)
+    -> Promise<'a, Result<Option<SessionOf>, Problem>>;
+
+    /// A new secret for a session whose old one has been in use for long; the shell gives it to
+    /// the browser. Asked only when [`SessionOf::renew`] says so.
+    fn renewed<'a>(&'a self, _secret: &'a str) -> Promise<'a, Result<Option<Renewed>, Problem>> {
+        Box::pin(async { Ok(None) })
+    }
 
     /// Whose personal token this is.
     fn by_bearer<'a>(&'a self, token: &'a str) -> Promise<'a, Result<Option<Who>, Problem>>;
 
     /// Which project's key this is.
     fn by_key<'a>(&'a self, key: &'a str) -> Promise<'a, Result<Option<Who>, Problem>>;
+}
+
+/// A session that is valid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionOf {
+    /// Whose.
+    pub who: Who,
+    /// Whether it is time for a new secret.
+    pub renew: bool,
+}
+
+/// A session with a new secret.
+#[derive(Clone)]
+pub struct Renewed {
+    /// The secret, for the cookie.
+    pub secret: String,
+    /// Seconds until the session ends if it is not used.
+    pub seconds: u32,
 }
 
 /// How a caller proved who it is.
@@ -132,6 +158,8 @@ pub(crate) struct Resolved {
     pub(crate) csrf: Option<String>,
     /// A session cookie was sent that is no longer valid.
     pub(crate) ended: bool,
+    /// The cookie that takes the place of the one that was sent.
+    pub(crate) cookie: Option<HeaderValue>,
 }
 
 fn resolved(parts: &Parts) -> Result<&Resolved, Problem> {
@@ -200,7 +228,7 @@ impl<S: Sync> FromRequestParts<S> for Session {
 pub struct Nobody;
 
 impl Authority for Nobody {
-    fn by_session<'a>(&'a self, _: &'a str) -> Promise<'a, Result<Option<Who>, Problem>> {
+    fn by_session<'a>(&'a self, _: &'a str) -> Promise<'a, Result<Option<SessionOf>, Problem>> {
         Box::pin(async { Ok(None) })
     }
 

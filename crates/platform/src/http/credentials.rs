@@ -3,7 +3,7 @@
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
-use super::auth::{Authority, Resolved, Who};
+use super::auth::{Authority, Resolved, SessionOf, Who};
 use super::problem::Problem;
 use super::{csrf, kinds, query};
 
@@ -74,6 +74,13 @@ impl CookieJar {
         Ok(header)
     }
 
+    /// The one session secret that a request carries.
+    #[must_use]
+    pub fn secret(self, headers: &HeaderMap) -> Option<String> {
+        let mut secrets = self.read(headers);
+        secrets.pop().filter(|_| secrets.is_empty())
+    }
+
     /// The session secrets that a request carries under our name.
     fn read(self, headers: &HeaderMap) -> Vec<String> {
         let values = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
@@ -132,28 +139,35 @@ fn keys_in(raw: &str) -> impl Iterator<Item = &str> {
 /// Asks the authority. A session that has ended is told apart: a page may be read without one.
 pub(crate) async fn resolve(
     authority: &dyn Authority,
+    jar: CookieJar,
     credential: Credential,
+    reads: bool,
 ) -> Result<Resolved, Problem> {
     let (Credential::Session(text) | Credential::Bearer(text) | Credential::Key(text)) =
         &credential;
     let fits = (1..=LONGEST).contains(&text.len());
+    if let Credential::Session(secret) = &credential {
+        let session = if fits { authority.by_session(secret).await? } else { None };
+        let Some(SessionOf { who, renew }) = session else {
+            return Ok(Resolved { ended: true, ..Resolved::default() });
+        };
+        // A form that is being sent carries the token of the old secret: it is renewed by reading.
+        let renewed = if renew && reads { authority.renewed(secret).await? } else { None };
+        let csrf = csrf::token(renewed.as_ref().map_or(secret, |renewed| &renewed.secret));
+        let cookie = renewed.map(|renewed| jar.keep(&renewed.secret, renewed.seconds));
+        let cookie = cookie.transpose()?;
+        return Ok(Resolved { who: Some(who), csrf: Some(csrf), ended: false, cookie });
+    }
     let who: Option<Who> = match &credential {
-        _ if !fits => None,
-        Credential::Session(secret) => authority.by_session(secret).await?,
-        Credential::Bearer(token) => match authority.by_bearer(token).await? {
+        Credential::Bearer(token) if fits => match authority.by_bearer(token).await? {
             Some(who) => Some(who),
             None => authority.by_key(token).await?,
         },
-        Credential::Key(key) => authority.by_key(key).await?,
+        Credential::Key(key) if fits => authority.by_key(key).await?,
+        _ => None,
     };
-    match (who, &credential) {
-        (Some(who), Credential::Session(secret)) => {
-            Ok(Resolved { who: Some(who), csrf: Some(csrf::token(secret)), ended: false })
-        }
-        (Some(who), _) => Ok(Resolved { who: Some(who), ..Resolved::default() }),
-        (None, Credential::Session(_)) => Ok(Resolved { ended: true, ..Resolved::default() }),
-        (None, _) => Err(Problem::of(&kinds::BAD_CREDENTIAL)),
-    }
+    let who = who.ok_or_else(|| Problem::of(&kinds::BAD_CREDENTIAL))?;
+    Ok(Resolved { who: Some(who), ..Resolved::default() })
 }
 
 #[cfg(test)]

@@ -146,6 +146,10 @@ pub(crate) fn too_large(limit: usize) -> Problem {
 }
 
 fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    // Serde also fills a struct from a list, by position; nobody means that.
+    if bytes.trim_ascii_start().first() == Some(&b'[') && !is_list::<T>() {
+        return Err(Problem::new(&kinds::BAD_BODY, "The body must be an object, not a list."));
+    }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
@@ -153,6 +157,11 @@ fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     })?;
     reader.end().map_err(|error| bad_json(&error, None))?;
     Ok(value)
+}
+
+/// Whether a type is read from a list: an empty one is enough for it.
+fn is_list<T: DeserializeOwned>() -> bool {
+    serde_json::from_str::<T>("[]").is_ok()
 }
 
 fn bad_json(error: &serde_json::Error, field: Option<String>) -> Problem {

@@ -155,10 +155,20 @@ async fn answer(
         let keep = HeaderValue::from_static("no-store");
         response.headers_mut().insert(header::CACHE_CONTROL, keep);
     }
-    if resolved.ended && !response.headers().contains_key(header::SET_COOKIE) {
-        response.headers_mut().insert(header::SET_COOKIE, guard.jar.forget());
+    let forget = resolved.ended.then(|| guard.jar.forget());
+    // A handler that logs in or out has the last word.
+    if let Some(cookie) = resolved.cookie.or(forget)
+        && !sets_session(guard.jar, &response)
+    {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
     }
     Ok(response)
+}
+
+fn sets_session(jar: CookieJar, response: &Response) -> bool {
+    let name = jar.name().as_bytes();
+    let mut cookies = response.headers().get_all(header::SET_COOKIE).iter();
+    cookies.any(|cookie| cookie.as_bytes().starts_with(name))
 }
 
 async fn identified(
@@ -167,16 +177,18 @@ async fn identified(
     request: Request,
 ) -> Result<(Request, Resolved), Problem> {
     let (mut head, body) = request.into_parts();
+    let reads = [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE].contains(&head.method);
     let credential = credentials::find(guard.jar, &head)?;
     let resolved = match credential {
-        Some(credential) => credentials::resolve(guard.authority.as_ref(), credential).await?,
+        Some(credential) => {
+            credentials::resolve(guard.authority.as_ref(), guard.jar, credential, reads).await?
+        }
         None => Resolved::default(),
     };
     let for_programs = limits.for_programs || headers::is_for_programs(head.uri.path());
     if resolved.ended && for_programs {
         return Err(Problem::of(&kinds::BAD_CREDENTIAL));
     }
-    let reads = [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE].contains(&head.method);
     let mut request = if reads {
         head.extensions.insert(resolved.clone());
         return Ok((Request::from_parts(head, body), resolved));

@@ -46,7 +46,9 @@ mod shell;
 mod stall;
 mod target;
 
-pub use auth::{Authority, MaybeWho, Nobody, Operator, Promise, Scopes, Session, Via, Who};
+pub use auth::{
+    Authority, MaybeWho, Nobody, Operator, Promise, Renewed, Scopes, Session, SessionOf, Via, Who,
+};
 pub use credentials::CookieJar;
 pub use docs::content as docs_content;
 pub use extract::{Json, Path, Query, read_body};

@@ -67,6 +67,11 @@ pub(super) fn key_hash(pid: Pid, key: &str) -> SecretHash {
     SecretHash::of(&format!("project {pid}"), key)
 }
 
+/// What the key of a project begins with: a key names its project.
+pub(super) fn key_prefix(pid: Pid) -> String {
+    format!("{KEY_PREFIX}{pid}_")
+}
+
 impl Projects {
     /// Projects in `store`. `effects` must know the lists of [`lists`](crate::lists) and
     /// [`TallyCalls`](crate::TallyCalls); somebody must run its driver.
@@ -98,7 +103,7 @@ impl Projects {
     pub async fn create(&self, new: NewProject, op: OpId) -> Result<Created, ProjectError> {
         let name = check_name(&new.name)?;
         let pid = Pid::of(&new.uid, op);
-        let key = Secret::new(KEY_PREFIX)?;
+        let key = Secret::new(&key_prefix(pid))?;
         let mut attempts = Attempts::of(PROJECTS.def().name());
         loop {
             let seen = self.store.get_versioned(&PROJECTS, &pid, &()).await?;
@@ -153,7 +158,7 @@ impl Projects {
         pid: Pid,
         op: OpId,
     ) -> Result<Rotated, ProjectError> {
-        let key = Secret::new(KEY_PREFIX)?;
+        let key = Secret::new(&key_prefix(pid))?;
         let hash = key_hash(pid, key.reveal());
         let (project, made) = self.change(by, pid, op, false, |record| record.key = hash).await?;
         Ok(Rotated { project, key: made.then_some(key) })

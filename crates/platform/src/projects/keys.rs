@@ -12,7 +12,7 @@ use crate::guarded::StoreError;
 use crate::secret::{Secret, SecretHash};
 use crate::tables::PROJECTS;
 
-use super::change::key_hash;
+use super::change::{key_hash, key_prefix};
 use super::{KEY_PREFIX, KeyError, Pid, Status};
 
 /// How long an answer is remembered. A key that was rotated, or a project that was deleted, is
@@ -54,13 +54,23 @@ impl Keys {
         Self { store, known }
     }
 
+    /// What `key` opens. A key names its project, so that it is enough by itself.
+    ///
+    /// # Errors
+    /// [`KeyError::Wrong`] when it is the key of no project (any more).
+    pub async fn open(&self, key: &str) -> Result<Access, KeyError> {
+        let pid = key.strip_prefix(KEY_PREFIX).and_then(|rest| rest.split_once('_'));
+        let (pid, _) = pid.ok_or(KeyError::Wrong)?;
+        self.find(pid, key).await
+    }
+
     /// What `key` opens, if it is the key of project `pid`.
     ///
     /// # Errors
     /// [`KeyError::Wrong`] when there is no such project, or it has another key.
     pub async fn find(&self, pid: &str, key: &str) -> Result<Access, KeyError> {
         let pid = Pid::parse(pid).ok_or(KeyError::Wrong)?;
-        if !Secret::is_shaped(KEY_PREFIX, key) {
+        if !Secret::is_shaped(&key_prefix(pid), key) {
             return Err(KeyError::Wrong);
         }
         let known = self.known(pid).await?.ok_or(KeyError::Wrong)?;

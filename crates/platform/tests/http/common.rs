@@ -17,7 +17,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use platform::http::{
     Authority, Built, Frame, Json, List, MaybeWho, Operation, Operator, PageParams, Path, Peer,
-    Problem, Promise, Query, RouteLimits, Scopes, Settings, Shell, Stall, Via, Who,
+    Problem, Promise, Query, Renewed, RouteLimits, Scopes, SessionOf, Settings, Shell, Stall, Via,
+    Who,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -146,8 +147,18 @@ fn known(account: &str, via: Via) -> Who {
 }
 
 impl Authority for Accounts {
-    fn by_session<'a>(&'a self, secret: &'a str) -> Promise<'a, Result<Option<Who>, Problem>> {
-        Box::pin(async move { Ok((secret == "session").then(|| known("ann", Via::Session))) })
+    fn by_session<'a>(
+        &'a self,
+        secret: &'a str,
+    ) -> Promise<'a, Result<Option<SessionOf>, Problem>> {
+        let valid = ["session", "old-session", "new-session"].contains(&secret);
+        let who = valid.then(|| known("ann", Via::Session));
+        let renew = secret == "old-session";
+        Box::pin(async move { Ok(who.map(|who| SessionOf { who, renew })) })
+    }
+
+    fn renewed<'a>(&'a self, _: &'a str) -> Promise<'a, Result<Option<Renewed>, Problem>> {
+        Box::pin(async { Ok(Some(Renewed { secret: "new-session".to_owned(), seconds: 60 })) })
     }
 
     fn by_bearer<'a>(&'a self, token: &'a str) -> Promise<'a, Result<Option<Who>, Problem>> {

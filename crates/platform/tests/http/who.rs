@@ -115,3 +115,15 @@ async fn nobody_is_logged_in_from_another_site() {
     let answer = sent("POST /api/who", &[HOST, elsewhere], "").await;
     assert_eq!(answer.text(), "nobody", "programs of any origin may use the API without a cookie");
 }
+
+#[tokio::test]
+async fn an_old_session_gets_a_new_secret_when_it_reads_and_not_when_it_writes() {
+    let old = ("cookie", "ostrakon=old-session");
+    let answer = sent("GET /api/who", &[old], "").await;
+    assert!(answer.header("set-cookie").starts_with("ostrakon=new-session; Path=/; Max-Age=60"));
+    let token = csrf::token("old-session");
+    let answer = sent("POST /api/who", &[old, HERE, HOST, ("x-csrf-token", &token)], "").await;
+    assert_eq!((answer.status.as_u16(), answer.header("set-cookie")), (200, ""));
+    let answer = sent("GET /api/who", &[COOKIE], "").await;
+    assert_eq!(answer.header("set-cookie"), "", "a young one stays");
+}

@@ -38,6 +38,7 @@ const FILTER_VALUES: usize = 32;
 #[derive(Debug)]
 pub struct Event {
     id: u64,
+    at: Option<u64>,
     kind: String,
     chain: Option<String>,
     data: serde_json::Value,
@@ -50,6 +51,9 @@ pub struct Event {
 struct EventBody<'a> {
     /// Its number. They grow; there may be holes.
     id: u64,
+    /// When it was told, Unix milliseconds. Numbers are the order, not times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<u64>,
     /// What happened: words joined by dots, the general one first.
     #[schema(example = "block.published")]
     kind: &'a str,
@@ -68,7 +72,13 @@ impl Event {
         chain: Option<String>,
         data: serde_json::Value,
     ) -> Self {
-        Self { id, kind: kind.into(), chain, data, frame: OnceLock::new() }
+        Self { id, at: None, kind: kind.into(), chain, data, frame: OnceLock::new() }
+    }
+
+    /// The same event, with the moment at which it was told, in Unix milliseconds.
+    #[must_use]
+    pub fn told_at(self, millis: u64) -> Self {
+        Self { at: Some(millis), ..self }
     }
 
     /// Its number.
@@ -80,8 +90,8 @@ impl Event {
     /// The lines that clients get. JSON has no line break inside, so one `data` line is enough.
     fn frame(&self) -> &Bytes {
         self.frame.get_or_init(|| {
-            let Self { id, kind, chain, data, .. } = self;
-            let body = EventBody { id: *id, kind, chain: chain.as_deref(), data };
+            let Self { id, at, kind, chain, data, .. } = self;
+            let body = EventBody { id: *id, at: *at, kind, chain: chain.as_deref(), data };
             let body = serde_json::to_string(&body).unwrap_or_default();
             Bytes::from(format!("id: {id}\ndata: {body}\n\n"))
         })

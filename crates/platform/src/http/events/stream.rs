@@ -63,6 +63,10 @@ pub(super) async fn open(
             if after.saturating_add(1) < oldest {
                 return Err(gone(oldest));
             }
+            let newest = events.feed.newest().await?;
+            if after > newest {
+                return Err(ahead(newest));
+            }
             after
         }
         None => events.feed.newest().await?,
@@ -84,6 +88,15 @@ fn gone(oldest: u64) -> Problem {
         oldest.saturating_sub(1)
     );
     Problem::new(&kinds::EVENTS_GONE, detail)
+}
+
+/// A client that waits for a number which comes in a year would think that nothing happens.
+fn ahead(newest: u64) -> Problem {
+    let detail = format!(
+        "The newest event has the number {newest}. Follow with a number of this stream, or \
+         without one."
+    );
+    Problem::bad_query("after", detail)
 }
 
 enum State {
