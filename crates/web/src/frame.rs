@@ -17,9 +17,11 @@ pub struct Link {
 
 /// The navigation: every section of the product.
 const SECTIONS: &[Link] = &[
-    Link { path: "/", name: |words| words.status },
+    Link { path: "/", name: |words| words.home },
+    Link { path: "/chains", name: |words| words.chains },
+    Link { path: "/status", name: |words| words.status },
     Link { path: "/shards", name: |words| words.shards },
-    Link { path: "/metrics", name: |words| words.metrics },
+    Link { path: "/api/docs", name: |words| words.api },
 ];
 
 /// A page around its content.
@@ -31,6 +33,8 @@ pub struct Frame<'a> {
     pub title: &'a str,
     /// The path of this page, marked in the navigation; the other language is offered there.
     pub here: &'a str,
+    /// Who is logged in.
+    pub user: Option<&'a str>,
 }
 
 impl Frame<'_> {
@@ -71,8 +75,24 @@ impl Frame<'_> {
                             a href=(link.path) aria-current=[here] { ((link.name)(words)) }
                         }
                     }
+                    form.find action="/search" role="search" {
+                        input type="search" name="q" required maxlength="128"
+                            aria-label=(words.search) placeholder=(words.search);
+                    }
+                    (self.who(words))
                 }
             }
+        }
+    }
+
+    fn who(&self, words: &Messages) -> Markup {
+        let (path, name) = match self.user {
+            Some(user) => ("/account", user),
+            None => ("/login", words.log_in),
+        };
+        let here = (path == self.here).then_some("page");
+        html! {
+            nav.who aria-label=(words.account) { a href=(path) aria-current=[here] { (name) } }
         }
     }
 
@@ -114,7 +134,8 @@ mod tests {
 
     #[test]
     fn a_page_has_nothing_inline_and_marks_where_it_is() {
-        let frame = Frame { language: Language::English, title: "a <b>", here: "/shards" };
+        let frame =
+            Frame { language: Language::English, title: "a <b>", here: "/shards", user: None };
         let page = frame.page(&html! { p { "x" } }).into_string();
         for foreign in ["<style", "style=", "<script>", "http:", "https:", "onclick"] {
             assert!(!page.contains(foreign), "{foreign} is in the page");
@@ -127,8 +148,9 @@ mod tests {
 
     #[test]
     fn a_page_is_whole_in_the_other_language_too() {
-        let frame = Frame { language: Language::Chinese, title: "x", here: "/" };
+        let frame = Frame { language: Language::Chinese, title: "x", here: "/", user: Some("ann") };
         let page = frame.page(&html! {}).into_string();
         assert!(page.contains("<html lang=\"zh\">") && page.contains("分片"), "{page}");
+        assert!(page.contains("<a href=\"/account\">ann</a>"), "{page}");
     }
 }

@@ -28,8 +28,11 @@ messages! {
     skip: "Skip to the content", "跳到正文";
     sections: "Sections", "栏目";
     pages: "Pages", "分页";
-    first_page: "First page", "首页";
+    first_page: "First page", "第一页";
     next_page: "Next page", "下一页";
+    home: "Home", "首页";
+    chains: "Chains", "链";
+    chain: "Chain", "链";
     status: "Status", "状态";
     shards: "Shards", "分片";
     metrics: "Metrics", "指标";
@@ -74,6 +77,124 @@ messages! {
     report_advice: "The store is large and is walked once. Load the page again in a moment.",
         "存储较大，正在遍历。请稍后刷新。";
     back: "Ostrakon status", "返回状态页";
+
+    api: "API", "接口";
+    search: "Search", "搜索";
+    search_hint: "Hash, height, address, chain, project", "哈希、高度、地址、链、项目";
+    search_none: "Nothing was found", "没有找到";
+    search_none_advice: "Try a whole hash, a height, an address, or the beginning of a name.",
+        "请输入完整的哈希、高度、地址或名称开头。";
+    search_empty: "What are you looking for?", "您要找什么？";
+    search_failed: "This cannot be searched for", "无法搜索此内容";
+    found: "Found", "搜索结果";
+    kind: "Kind", "类型";
+    name: "Name", "名称";
+    network: "Network", "网络";
+    nodes: "Nodes", "节点";
+    node: "Node", "节点";
+    tip: "Tip", "最新高度";
+    tip_since: "Since", "始于";
+    answered_in: "Answered in", "响应时间";
+    weight: "Weight", "权重";
+    priority: "Priority", "优先级";
+    source: "Comes from", "来源";
+    from_configuration: "the configuration", "配置文件";
+    from_api: "the API", "接口";
+    served: "served", "服务中";
+    not_served: "not served", "未服务";
+    asking: "not asked yet", "尚未询问";
+    no_chains: "There are no chains yet", "还没有链";
+    no_chains_advice: "Add one to the configuration, or by API as an operator.",
+        "请在配置文件中添加，或由运营者通过接口添加。";
+    no_nodes: "This chain has no nodes", "此链没有节点";
+    no_nodes_advice: "Its rows are still served. Give it a node to follow its tip.",
+        "其数据仍可查询。请为其添加节点以跟踪最新高度。";
+    all_chains: "All chains", "全部链";
+
+    hero: "Every chain, one store", "所有链，一个存储";
+    hero_lead: "Explore, follow and build on chain data, never torn and never counted twice.",
+        "浏览、跟踪并构建：数据永不撕裂，永不重复计数。";
+    live: "Live", "实时";
+    live_note: "What happens, as it happens. Programs follow it at", "实时事件。程序可订阅";
+    no_events: "Nothing has happened yet", "尚无事件";
+    no_events_advice: "Events appear here by themselves.", "事件会自动出现在这里。";
+    events_told: "Events told", "事件总数";
+    projects_all: "Projects", "项目总数";
+
+    log_in: "Log in", "登录";
+    log_out: "Log out", "退出";
+    register: "Register", "注册";
+    account: "Account", "账户";
+    password: "Password", "密码";
+    password_rule: "10 to 256 characters", "10 至 256 个字符";
+    name_rule: "3 to 32 letters, digits and . - _", "3 至 32 个字母、数字和 . - _";
+    have_account: "You have an account already?", "已有账户？";
+    no_account: "You have no account yet?", "还没有账户？";
+    login_wrong: "The name or the password is wrong.", "名称或密码错误。";
+    login_throttled: "Too many attempts. Seconds to wait:", "尝试次数过多。请等待（秒）：";
+    login_busy: "Too many logins at the moment. Try again in a few seconds.", "当前登录过多，请几秒后重试。";
+    name_taken: "The name is taken. Choose another, or log in.", "名称已被使用。请换一个，或登录。";
+    name_bad: "Use a name of 3 to 32 letters, digits and . - _ with none of these at its ends.",
+        "名称须为 3 至 32 个字母、数字和 . - _，首尾为字母或数字。";
+    password_short: "Use a password of 10 to 256 characters.", "密码须为 10 至 256 个字符。";
+    password_weak: "This password is guessed first. Choose another.", "此密码过于常见，请换一个。";
+    went_wrong: "That did not work", "操作未成功";
+    session_ended: "Your session has ended. Log in again.", "会话已结束，请重新登录。";
+    role: "Role", "角色";
+    role_user: "user", "用户";
+    role_operator: "operator", "运营者";
+    member_since: "Member since", "注册时间";
+    your_projects: "Projects", "项目";
+    project: "Project", "项目";
+    no_projects: "You have no projects yet", "您还没有项目";
+    no_projects_advice: "A project has a key for one chain; every API takes it.",
+        "项目拥有某条链的密钥，所有接口通用。";
+    new_project: "New project", "新建项目";
+    created: "Created", "创建时间";
+    updated: "Changed", "更新时间";
+    create: "Create", "创建";
+    rename: "Rename", "重命名";
+    rotate: "New key", "更换密钥";
+    rotate_note: "The old key opens nothing from then on.", "旧密钥随即失效。";
+    delete: "Delete", "删除";
+    delete_note: "It leaves all lists and counts, and its key opens nothing.", "将从列表与计数中移除，密钥失效。";
+    tokens: "Personal tokens", "个人令牌";
+    tokens_note: "For programs that act for you: Authorization: Bearer …",
+        "供代表您的程序使用：Authorization: Bearer …";
+    no_tokens: "You have no tokens", "您没有令牌";
+    no_tokens_advice: "A token stands for you, within its scopes, until you revoke it.",
+        "令牌在其权限内代表您，直至撤销。";
+    new_token: "New token", "新建令牌";
+    scopes: "Scopes", "权限";
+    scope_read: "read", "读取";
+    scope_write: "write", "写入";
+    revoke: "Revoke", "撤销";
+    expires: "Ends", "到期";
+    never: "never", "永不";
+    webhooks: "Webhooks", "网络回调";
+    webhooks_note: "Events are posted to your address, in order and signed.", "事件按顺序并带签名发送到您的地址。";
+    no_webhooks: "You have no webhooks", "您没有网络回调";
+    no_webhooks_advice: "Give an address that begins with https://.", "请提供以 https:// 开头的地址。";
+    new_webhook: "New webhook", "新建回调";
+    url: "Address", "地址";
+    event_kinds: "Kinds of events, with commas; empty for all", "事件类型，以逗号分隔；留空表示全部";
+    delivered_to: "Delivered up to", "已送达";
+    state: "State", "状态";
+    delivering: "delivering", "正常";
+    failing: "failing", "失败中";
+    disabled: "disabled", "已停用";
+    enable: "Try again", "重试";
+    remove: "Remove", "移除";
+    change_password: "Change the password", "修改密码";
+    old_password: "Old password", "旧密码";
+    new_password: "New password", "新密码";
+    change: "Change", "修改";
+    password_changed: "The password is changed. All other sessions have ended.", "密码已修改，其他会话均已结束。";
+    secret_once: "Copy it now. It is shown this once.", "请立即复制，仅显示一次。";
+    your_key: "The key of the project", "项目密钥";
+    your_token: "The token", "令牌";
+    your_secret: "The secret that signs deliveries", "签名密钥";
+    give_role: "Give the role", "授予角色";
 }
 
 #[cfg(test)]
