@@ -4,11 +4,13 @@
 //! | --- | --- |
 //! | `cli` | one file per command: arguments, help, what it prints |
 //! | `config` | the configuration file, and what is wrong with it, by line |
+//! | `demo` | what the demo shows: a chain that lives, an account with a project |
 //! | `opening` | the only place that names an engine |
 //! | `admin` | the commands themselves, in this process or through a running server's socket |
 //! | `server` | everything that runs while a server runs, and how it ends |
+//! | `services` | what a server does, all of it or parts |
 //! | `system` | the tables of the platform itself: starts, samples, settings |
-//! | `web` | the page frame and the status page |
+//! | `pages` | the pages, in the frame of `web` |
 //!
 //! A command never does its work itself: it builds a request, and [`admin::execute`] answers it, in
 //! the server that holds the store or here. So both ways behave alike.
@@ -17,6 +19,7 @@ mod admin;
 mod catalogue;
 mod cli;
 mod config;
+mod demo;
 mod failure;
 mod generated;
 mod log;
@@ -24,6 +27,7 @@ mod metrics;
 mod opening;
 mod pages;
 mod server;
+mod services;
 mod shard_report;
 mod system;
 

@@ -7,9 +7,6 @@ use std::fmt::Write as _;
 
 use store::Stat;
 
-/// The media type of [`Exposition`].
-pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-
 /// A page of measurements.
 #[derive(Debug, Default)]
 pub(crate) struct Exposition(String);

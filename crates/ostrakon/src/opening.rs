@@ -4,17 +4,21 @@ use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use store::{COPY_NOTE, Maintenance, Schema, Store};
 use store_cassandra::{CassandraEngine, Credentials, Level};
 use store_fjall::FjallEngine;
+use store_remote::{RemoteEngine, RemoteOptions};
 
 use crate::catalogue;
 use crate::config::{CassandraSettings, Consistency, EngineKind, PASSWORD_VARIABLE, Settings};
 
 /// Bytes of the store's own read cache. None yet: nothing here reads a row twice in a second.
 const ROW_CACHE: u64 = 0;
+/// How long a process waits for the one that holds the store.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// An open store: for services the four verbs, for commands the rest.
 pub(crate) struct OpenStore {
@@ -84,6 +88,19 @@ pub(crate) async fn open(settings: &Settings, tables: Tables) -> anyhow::Result<
         );
     }
     Ok(OpenStore::new(engine))
+}
+
+/// The store for a process that does not hold it: a cluster as any client, an embedded one through
+/// the process that does.
+pub(crate) async fn reach(settings: &Settings) -> anyhow::Result<Store> {
+    match settings.engine {
+        EngineKind::Cassandra => Ok(open(settings, Tables::Required).await?.store),
+        EngineKind::Embedded => {
+            let socket = settings.data.join(crate::admin::socket::STORE);
+            let options = RemoteOptions { socket, patience: PATIENCE };
+            Ok(Store::new(RemoteEngine::open(options).await?, ROW_CACHE))
+        }
+    }
 }
 
 /// The settings as the engine takes them, with the password.

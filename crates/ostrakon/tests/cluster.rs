@@ -2,6 +2,7 @@
 
 mod common;
 mod rows;
+mod workers;
 
 use std::process::Stdio;
 
@@ -209,16 +210,16 @@ fn a_server_runs_on_cassandra_and_answers_its_pages() {
     };
     let server = start("one");
     assert!(server.printed.contains("Store: keyspace served at "), "{}", server.printed);
-    let page = server.get("/");
+    let page = server.get("/status");
     assert!(page.starts_with("HTTP/1.1 200 OK"), "{page}");
     assert!(page.contains("system.samples") && page.contains("cassandra"), "{page}");
-    assert!(server.get("/health").ends_with("ok\n"));
+    assert!(server.get("/ready").contains("\"ready\":true"));
     assert!(server.get("/shards").contains("Shard report"));
     assert!(server.get("/metrics").contains("ostrakon_store_commits_total"));
     let taken = place.run("demo --listen 127.0.0.1:0 --config o.toml --data one").fails(1);
     assert!(taken.contains("a server already runs in"), "{taken}");
     let second = start("two");
-    assert!(second.get("/").contains("2<small>this one</small>"), "servers share a cluster");
+    assert!(second.get("/status").contains("2<small>this one</small>"), "servers share a cluster");
     let counted = common::rows(&place.run("verify store --json --config o.toml").ok());
     assert!(counted.contains(&("system.starts".to_owned(), 2)), "{counted:?}");
     assert!(place.run("schema show --config o.toml").ok().contains("[in the store]"));
@@ -250,4 +251,19 @@ fn a_cluster_that_is_not_there_is_a_clear_error_and_its_schema_is_printed_all_th
     ] {
         assert!(text.contains(words), "{words} is not in {text}");
     }
+}
+
+#[test]
+fn when_the_holder_of_a_lease_is_killed_the_other_goes_on_on_cassandra() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let place = Place::new();
+    place.write("o.toml", cluster.config(&place, "lease") + workers::LOOPBACK);
+    place.run("schema apply --config o.toml").ok();
+    workers::make_operator(&place, "--config o.toml");
+    // A process each, and a directory each for its admin socket.
+    let web = place.serve("run --only web --config o.toml --data web");
+    workers::the_other_goes_on(&web, |number| {
+        place.serve(&format!("run --only webhooks --config o.toml --data worker{number}"))
+    });
+    assert!(web.terminate().success());
 }

@@ -8,19 +8,22 @@ use common::{Place, exists, rows};
 fn the_demo_shows_its_pages_and_stops_cleanly() {
     let place = Place::new();
     let demo = place.demo("data");
-    let page = demo.get("/");
-    assert!(page.starts_with("HTTP/1.1 200 OK"), "{page}");
+    assert!(demo.printed.contains("Log in as demo with the password "), "{}", demo.printed);
+    let home = demo.get("/");
+    assert!(home.starts_with("HTTP/1.1 200 OK") && home.contains("devnet"), "{home}");
+    let page = demo.get("/status");
     assert!(page.contains("system.samples") && page.contains("fjall"), "{page}");
     assert!(page.contains("content-security-policy: default-src 'none'"), "{page}");
     assert!(demo.get("/shards").contains("Shard report"));
     assert!(demo.get("/metrics").contains("ostrakon_store_commits_total"));
-    assert!(demo.get("/health").ends_with("ok\n"));
+    assert!(demo.get("/health").contains("\"alive\":true"));
+    assert!(demo.get("/ready").contains("\"ready\":true"));
     assert!(demo.get("/nothing").starts_with("HTTP/1.1 404"));
     assert!(exists(&place.path("data/admin.sock")));
     assert!(demo.terminate().success());
     assert!(!exists(&place.path("data/admin.sock")), "the socket goes with the server");
     let again = place.demo("data");
-    assert!(again.get("/").contains("2<small>this one</small>"), "it knows its starts");
+    assert!(again.get("/status").contains("2<small>this one</small>"), "it knows its starts");
     assert!(again.terminate().success());
 }
 
@@ -71,7 +74,7 @@ fn what_needs_the_store_for_itself_is_refused_while_it_is_held() {
     assert!(restore.contains("restore into a new directory"), "{restore}");
     let second = place.run("demo --listen 127.0.0.1:0 --data data").fails(1);
     assert!(second.contains("is in use by process"), "{second}");
-    assert!(demo.get("/health").ends_with("ok\n"), "the first one is not disturbed");
+    assert!(demo.get("/health").contains("\"alive\":true"), "the first one is not disturbed");
     assert!(demo.terminate().success());
 }
 
@@ -92,7 +95,7 @@ fn a_backup_of_a_running_server_restores_to_equal_tables() {
     assert_eq!(read("a.backup"), read("b.backup"), "the same tables give the same file");
     let copy = place.demo("copy");
     assert!(
-        copy.get("/").contains("2<small>this one</small>"),
+        copy.get("/status").contains("2<small>this one</small>"),
         "the copy goes on where the first one was"
     );
     assert!(copy.terminate().success());
@@ -107,7 +110,7 @@ fn a_server_killed_with_9_leaves_a_socket_that_is_no_hindrance() {
     assert!(verified.contains(&("system.starts".to_owned(), 1)), "{verified:?}");
     let again = place.demo("data");
     assert!(place.run("schema show --data data").ok().contains("[in the store]"));
-    assert!(again.get("/").contains("2<small>this one</small>"));
+    assert!(again.get("/status").contains("2<small>this one</small>"));
     assert!(again.terminate().success());
 }
 

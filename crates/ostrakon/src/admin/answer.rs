@@ -24,6 +24,8 @@ pub(crate) enum Answer {
     Backup(BackupAnswer),
     /// What was copied.
     Copy(CopyAnswer),
+    /// The name of the operator that was made.
+    Operator(String),
 }
 
 /// Tables of the program and of the store.

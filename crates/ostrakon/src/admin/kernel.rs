@@ -64,10 +64,9 @@ async fn lists(
     watch: &mut Watch,
     report: &mut VerifyReport,
 ) -> anyhow::Result<()> {
-    // Services declare their lists here as they come.
     let longest = index::DriverSettings::default().longest();
     let now = index::Millis::now();
-    let found = index::verify(opened.engine.as_ref(), &[], longest, now).await?;
+    let found = index::verify(opened.engine.as_ref(), &platform::lists(), longest, now).await?;
     watch.tell("index.intents", found.intents);
     report.tables.push(summary("index.intents", found.intents, found.intents.min(1)));
     add(report, found.findings_total, found.findings);

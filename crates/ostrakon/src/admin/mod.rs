@@ -19,6 +19,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use platform::Clock;
+use platform::accounts::Accounts;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use answer::{Answer, VerifyAnswer};
@@ -51,6 +53,23 @@ pub(crate) enum Request {
         /// Its file, absolute as well.
         to: PathBuf,
     },
+    /// Make an operator's account.
+    Operator {
+        /// Its name.
+        name: String,
+        /// Its password.
+        password: Hidden,
+    },
+}
+
+/// Text that no log shows.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Hidden(pub(crate) String);
+
+impl std::fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Hidden(…)")
+    }
 }
 
 /// Is told a table and its entries so far.
@@ -132,6 +151,11 @@ pub(crate) async fn execute(
             let summary = copying::run(opened, to, watch).await?;
             Ok(Answer::Copy(summary))
         }
+        Request::Operator { name, password } => {
+            let accounts = Accounts::new(opened.store.clone(), Clock::system())?;
+            let made = accounts.make_operator(name, &password.0, index::new_op()?).await?;
+            Ok(Answer::Operator(made.to_string()))
+        }
     }
 }
 
@@ -153,6 +177,7 @@ mod tests {
             Request::VerifyKernel,
             Request::Backup { file },
             Request::Copy { to },
+            Request::Operator { name: "ann".into(), password: Hidden("long and odd".into()) },
         ] {
             let answer = execute(&request, &opened, &mut Watch::quiet()).await.expect("answered");
             let fits = matches!(
@@ -162,6 +187,7 @@ mod tests {
                     | (Request::Verify | Request::VerifyKernel, Answer::Verify(_))
                     | (Request::Backup { .. }, Answer::Backup(_))
                     | (Request::Copy { .. }, Answer::Copy(_))
+                    | (Request::Operator { .. }, Answer::Operator(_))
             );
             assert!(fits, "{request:?} was answered with {answer:?}");
             let json = serde_json::to_string(&answer).expect("plain data");

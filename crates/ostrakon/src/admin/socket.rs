@@ -1,4 +1,4 @@
-//! The admin socket in the data directory: who may use it, and where its path is too long.
+//! Sockets in the data directory: who may use them, and where their paths are too long.
 
 use std::fs::{self, File, Permissions, TryLockError};
 use std::io;
@@ -9,16 +9,38 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use tokio::net::{UnixListener, UnixStream};
 
-const NAME: &str = "admin.sock";
+const ADMIN: &str = "admin.sock";
+/// Where processes that do not hold an embedded store reach the one that does.
+pub(crate) const STORE: &str = "store.sock";
 /// What every system takes; Linux takes 107, others 103.
 const PATH_BYTES: usize = 100;
 
-/// A socket that listens; its file goes away with it.
+/// The file of a socket that listens; it goes away with this.
+pub(crate) struct SocketFile(PathBuf);
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        // A socket that stays behind is replaced at the next start.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Listens at `name` in `directory`, for this user only. Whoever calls it has the directory's lock.
+pub(crate) fn listen(
+    directory: &Path,
+    name: &'static str,
+) -> anyhow::Result<(UnixListener, SocketFile)> {
+    let path = directory.join(name);
+    let listener = bind(directory, name, &path)
+        .with_context(|| format!("the socket {} cannot be made", path.display()))?;
+    Ok((listener, SocketFile(path)))
+}
+
+/// The admin socket. While it lives the directory is locked.
 pub(crate) struct AdminSocket {
     /// Where clients come in.
     pub(crate) listener: UnixListener,
-    path: PathBuf,
-    /// The directory, locked as long as this lives.
+    _file: SocketFile,
     _directory: File,
 }
 
@@ -27,8 +49,7 @@ impl AdminSocket {
     /// one directory serves one server. So whatever socket stands there was left by a process that
     /// is gone, and is replaced.
     pub(crate) fn bind(directory: &Path) -> anyhow::Result<Self> {
-        let path = directory.join(NAME);
-        let cannot = || format!("the admin socket {} cannot be made", path.display());
+        let cannot = || format!("{} cannot be locked", directory.display());
         let locked = File::open(directory).with_context(cannot)?;
         match locked.try_lock() {
             Ok(()) => {}
@@ -39,28 +60,21 @@ impl AdminSocket {
             ),
             Err(TryLockError::Error(error)) => return Err(error).with_context(cannot),
         }
-        let listener = bind(directory, &path).with_context(cannot)?;
-        Ok(Self { listener, path, _directory: locked })
-    }
-}
-
-impl Drop for AdminSocket {
-    fn drop(&mut self) {
-        // A socket that stays behind is replaced at the next start.
-        let _ = fs::remove_file(&self.path);
+        let (listener, file) = listen(directory, ADMIN)?;
+        Ok(Self { listener, _file: file, _directory: locked })
     }
 }
 
 /// Binds in a private directory first: nobody else can reach the socket before its mode is set.
-fn bind(directory: &Path, path: &Path) -> anyhow::Result<UnixListener> {
-    let private = directory.join(".admin");
+fn bind(directory: &Path, name: &str, path: &Path) -> anyhow::Result<UnixListener> {
+    let private = directory.join(".socket");
     match fs::remove_dir_all(&private) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
         _ => {}
     }
     fs::DirBuilder::new().mode(0o700).create(&private)?;
-    let listener = short(&private, |short| UnixListener::bind(short))?;
-    let made = private.join(NAME);
+    let listener = short(&private, name, |short| UnixListener::bind(short))?;
+    let made = private.join(name);
     fs::set_permissions(&made, Permissions::from_mode(0o600))?;
     fs::rename(&made, path)?;
     fs::remove_dir(&private)?;
@@ -69,12 +83,12 @@ fn bind(directory: &Path, path: &Path) -> anyhow::Result<UnixListener> {
 
 /// Reaches the server that holds the store in `directory`; none when nobody listens there.
 pub(crate) async fn connect(directory: &Path) -> anyhow::Result<Option<UnixStream>> {
-    let path = directory.join(NAME);
+    let path = directory.join(ADMIN);
     if path.symlink_metadata().is_err() {
         return Ok(None);
     }
     // The directory must stay open until the connection stands.
-    let stream = short(directory, |short| {
+    let stream = short(directory, ADMIN, |short| {
         let stream = std::os::unix::net::UnixStream::connect(short)?;
         stream.set_nonblocking(true)?;
         UnixStream::from_std(stream)
@@ -95,8 +109,12 @@ pub(crate) async fn connect(directory: &Path) -> anyhow::Result<Option<UnixStrea
 
 /// Calls `with` with a path of the socket in `directory` that is short enough for the system: a
 /// path through an open directory where the plain one is too long.
-fn short<T>(directory: &Path, with: impl FnOnce(&Path) -> io::Result<T>) -> anyhow::Result<T> {
-    let plain = directory.join(NAME);
+fn short<T>(
+    directory: &Path,
+    name: &str,
+    with: impl FnOnce(&Path) -> io::Result<T>,
+) -> anyhow::Result<T> {
+    let plain = directory.join(name);
     if plain.as_os_str().len() <= PATH_BYTES {
         return Ok(with(&plain)?);
     }
@@ -109,7 +127,7 @@ fn short<T>(directory: &Path, with: impl FnOnce(&Path) -> io::Result<T>) -> anyh
             plain.display()
         );
     }
-    Ok(with(&through.join(NAME))?)
+    Ok(with(&through.join(name))?)
 }
 
 #[cfg(test)]
@@ -126,7 +144,7 @@ mod tests {
     async fn only_its_owner_may_use_the_socket_and_it_goes_away() {
         let dir = tempfile::tempdir().expect("a directory");
         let socket = AdminSocket::bind(dir.path()).expect("bound");
-        let mode = fs::metadata(dir.path().join(NAME)).expect("it is there").permissions().mode();
+        let mode = fs::metadata(dir.path().join(ADMIN)).expect("it is there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         assert_eq!(fs::read_dir(dir.path()).expect("listed").count(), 1);
         drop(socket);
@@ -148,7 +166,7 @@ mod tests {
     #[tokio::test]
     async fn a_socket_that_a_killed_process_left_is_nobody_and_is_replaced() {
         let dir = tempfile::tempdir().expect("a directory");
-        let left = std::os::unix::net::UnixListener::bind(dir.path().join(NAME)).expect("bound");
+        let left = std::os::unix::net::UnixListener::bind(dir.path().join(ADMIN)).expect("bound");
         drop(left);
         fs::create_dir(dir.path().join(".admin")).expect("left in the middle of a start");
         assert!(connect(dir.path()).await.expect("no error").is_none());

@@ -32,7 +32,8 @@ pub(crate) fn tables() -> Vec<Described> {
     let mut tables = vec![describe(&SAMPLES), describe(&SETTINGS), describe(&STARTS)];
     let timeline = timeline::schema();
     let kernel = timeline.tables().chain(tally::tables());
-    tables.extend(kernel.chain([index::INTENTS.def(), index::STUCK.def()]).map(opaque));
+    let kernel = kernel.chain([index::INTENTS.def(), index::STUCK.def()]);
+    tables.extend(kernel.chain(platform::tables()).map(opaque));
     tables.sort_by_key(|table| table.def.name());
     tables
 }
@@ -60,7 +61,7 @@ fn describe<'de, P, S, V: Deserialize<'de>>(table: &'static Table<P, S, V>) -> D
     }
 }
 
-/// A table of the kernel: what its rows hold is the kernel's own business.
+/// A table of the kernel or the platform: what its rows hold is the crate's own business.
 fn opaque(def: &'static TableDef) -> Described {
     let [partition, sort, value] = ["bytes", "bytes", "bytes"].map(str::to_owned);
     Described { def, partition, sort, value, fields: Vec::new() }

@@ -8,9 +8,11 @@ use clap::Args;
 
 use super::{Global, in_runtime, print};
 use crate::config::{self, EngineKind, Settings};
+use crate::demo::{self, Show};
 use crate::failure;
 use crate::opening::{self, Tables};
 use crate::server;
+use crate::services::Services;
 
 /// Start a server on a store of its own, to look around; stop it with Ctrl-C
 ///
@@ -39,8 +41,9 @@ impl Demo {
         }
         in_runtime(async {
             let opened = opening::open(&settings, Tables::Created).await?;
-            let ready = || announce(address, &settings, &place);
-            server::run(opened, &settings.data, listener, ready).await
+            let services = Services::new(&[]);
+            let ready = |show: &Show| announce(address, &settings, &place, show);
+            server::run(opened, &settings, &services, listener, demo::prepare, ready).await
         })?;
         Ok(failure::OK)
     }
@@ -65,15 +68,18 @@ fn settings(global: &Global, data: &Path) -> anyhow::Result<Settings> {
     Ok(Settings::load(Some(config), Some(data))?)
 }
 
-fn announce(address: SocketAddr, settings: &Settings, place: &Place) {
+fn announce(address: SocketAddr, settings: &Settings, place: &Place, show: &Show) {
     let fate = match (settings.engine, place) {
         (EngineKind::Embedded, Place::Passing(_)) => "removed when the demo ends; --keep keeps it",
         (EngineKind::Cassandra, _) | (_, Place::Lasting(_)) => "kept when the demo ends",
     };
     let text = format!(
-        "Ostrakon {} is running. Status, tables and shards:\n\n  http://{address}/\n\n\
+        "Ostrakon {} is running. Chains, events, accounts, status and API:\n\n  \
+         http://{address}/\n\nLog in as {} with the password {}\n\
          Store: {} ({fate})\nStop with Ctrl-C.\n",
         env!("CARGO_PKG_VERSION"),
+        show.name,
+        show.password,
         settings.place(),
     );
     // The pages answer whether or not somebody reads this.

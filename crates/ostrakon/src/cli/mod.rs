@@ -5,6 +5,7 @@ mod copy;
 mod demo;
 mod docs;
 mod init;
+mod operator;
 mod progress;
 mod restore;
 mod run;
@@ -60,6 +61,7 @@ enum Command {
     Backup(backup::Backup),
     Restore(restore::Restore),
     Copy(copy::Copy),
+    Operator(operator::Operator),
     Run(run::Run),
     Demo(demo::Demo),
     Docs(docs::Docs),
@@ -88,6 +90,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<u8> {
         Command::Backup(command) => command.run(&global),
         Command::Restore(command) => command.run(&global),
         Command::Copy(command) => command.run(&global),
+        Command::Operator(command) => command.run(&global),
         Command::Run(command) => command.run(&global),
         Command::Demo(command) => command.run(&global),
         Command::Docs(command) => command.run(),

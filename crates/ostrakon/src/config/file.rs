@@ -3,13 +3,15 @@
 //! Serde checks the shape; values arrive with their place in the text, and each is checked here, so
 //! that the answer to a wrong one can name the line and show a right one.
 
-use std::net::SocketAddr;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
 use super::cassandra::{self, CassandraSection};
+use super::chains;
 use super::problem::{Problem, nearest};
 use super::{EngineKind, LogFormat, Settings, size};
 
@@ -22,6 +24,9 @@ const KEYS: &[(&str, &str)] = &[
     ("store", "directory"),
     ("store", "cache"),
     ("http", "listen"),
+    ("http", "origin"),
+    ("http", "trusted_proxies"),
+    ("webhooks", "loopback"),
     ("log", "level"),
     ("log", "format"),
 ];
@@ -33,6 +38,8 @@ pub(super) type Item = Option<Spanned<Value>>;
 struct File {
     store: StoreSection,
     http: HttpSection,
+    webhooks: WebhooksSection,
+    chains: BTreeMap<String, Spanned<Value>>,
     log: LogSection,
 }
 
@@ -49,6 +56,14 @@ struct StoreSection {
 #[serde(deny_unknown_fields, default, expecting = "the section [http]")]
 struct HttpSection {
     listen: Item,
+    origin: Item,
+    trusted_proxies: Item,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default, expecting = "the section [webhooks]")]
+struct WebhooksSection {
+    loopback: Item,
 }
 
 #[derive(Default, Deserialize)]
@@ -77,6 +92,18 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Settings, Problem> {
     }
     if let Some(item) = &file.http.listen {
         settings.listen = check.listen(item)?;
+    }
+    if let Some(item) = &file.http.origin {
+        settings.origin = Some(check.origin(item)?);
+    }
+    if let Some(item) = &file.http.trusted_proxies {
+        settings.trusted_proxies = check.proxies(item)?;
+    }
+    if let Some(item) = &file.webhooks.loopback {
+        settings.loopback_webhooks = check.choice(item, "loopback")?;
+    }
+    for (name, item) in &file.chains {
+        settings.chains.push(chains::read(&check, name, item)?);
     }
     if let Some(item) = &file.log.level {
         settings.log.level = check.level(item)?;
@@ -195,6 +222,43 @@ impl Check<'_> {
         let text = self.words(item, "listen", "127.0.0.1:8480")?;
         listen_address(text)
             .map_err(|remedy| self.problem(item, format!("`listen` is \"{text}\""), remedy))
+    }
+
+    /// Scheme, host and port, and nothing else: browsers compare it as it is.
+    fn origin(&self, item: &Spanned<Value>) -> Result<String, Problem> {
+        let text = self.words(item, "origin", "https://scan.example.org")?;
+        let address = platform::Address::parse(text, &["http", "https"]);
+        let plain = address.is_ok_and(|it| it.to_string() == text)
+            && !text.ends_with('/')
+            && text.matches('/').count() == 2;
+        if plain {
+            return Ok(text.to_owned());
+        }
+        let remedy = "write scheme, host and port as browsers show them, without a path: \
+                      origin = \"https://scan.example.org\"";
+        Err(self.problem(item, format!("`origin` is \"{text}\""), remedy.to_owned()))
+    }
+
+    fn proxies(&self, item: &Spanned<Value>) -> Result<Vec<IpAddr>, Problem> {
+        let example = "write IP numbers: trusted_proxies = [\"127.0.0.1\"]".to_owned();
+        let Value::Array(values) = item.get_ref() else {
+            let what = format!("`trusted_proxies` is {}, and must be a list", kind(item.get_ref()));
+            return Err(self.problem(item, what, example));
+        };
+        let address = |value: &Value| {
+            value.as_str().and_then(|text| text.parse().ok()).ok_or_else(|| {
+                let what = format!("{value} in `trusted_proxies` is no IP number");
+                self.problem(item, what, example.clone())
+            })
+        };
+        values.iter().map(address).collect()
+    }
+
+    fn choice(&self, item: &Spanned<Value>, key: &str) -> Result<bool, Problem> {
+        item.get_ref().as_bool().ok_or_else(|| {
+            let what = format!("`{key}` is {}, and must be true or false", kind(item.get_ref()));
+            self.problem(item, what, format!("write {key} = true or {key} = false"))
+        })
     }
 
     fn level(&self, item: &Spanned<Value>) -> Result<String, Problem> {
@@ -325,7 +389,8 @@ mod tests {
         );
         check(
             "[htpp]\nlisten = \"x\"\n",
-            "1:2: unknown key `htpp`\n  did you mean `http`? known here: `store`, `http`, `log`",
+            "1:2: unknown key `htpp`\n  did you mean `http`? known here: `store`, `http`, \
+             `webhooks`, `chains`, `log`",
         );
         check(
             "[store]\nlisten = \"x\"\n",
@@ -338,7 +403,8 @@ mod tests {
         check("level = \"x\"\n", "1:1: unknown key `level`\n  `level` belongs below [log]");
         check(
             "[http]\nmax_connections = 5\n",
-            "2:1: unknown key `max_connections`\n  known here: `listen`",
+            "2:1: unknown key `max_connections`\n  known here: `listen`, `origin`, \
+             `trusted_proxies`",
         );
     }
 

@@ -5,13 +5,16 @@
 //! ignored is found at the worst time.
 
 mod cassandra;
+mod chains;
 mod file;
 mod problem;
 mod size;
 mod span;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+
+use platform::chains::Chain;
 
 pub(crate) use cassandra::{CassandraSettings, Consistency};
 pub(crate) use file::listen_address;
@@ -23,7 +26,7 @@ pub(crate) const DEFAULT_FILE: &str = "ostrakon.toml";
 pub(crate) const TEMPLATE: &str = include_str!("template.toml");
 /// Where a server listens unless told otherwise: this machine only.
 pub(crate) const DEFAULT_LISTEN: SocketAddr =
-    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8480);
+    SocketAddr::new(IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8480);
 
 /// Holds the password of the cluster's user; wins over `password_file`.
 pub(crate) const PASSWORD_VARIABLE: &str = "OSTRAKON_CASSANDRA_PASSWORD";
@@ -45,6 +48,14 @@ pub(crate) struct Settings {
     pub(crate) cache_bytes: u64,
     /// Where the pages are served.
     pub(crate) listen: SocketAddr,
+    /// Scheme, host and port under which browsers reach the server, if it is not `listen`.
+    pub(crate) origin: Option<String>,
+    /// Proxies whose word about a client's address is taken.
+    pub(crate) trusted_proxies: Vec<IpAddr>,
+    /// Webhooks may lead to this machine.
+    pub(crate) loopback_webhooks: bool,
+    /// Chains that are always there.
+    pub(crate) chains: Vec<Chain>,
     /// What is logged, and how.
     pub(crate) log: LogSettings,
 }
@@ -86,6 +97,10 @@ impl Settings {
             cassandra: CassandraSettings::default(),
             cache_bytes: DEFAULT_CACHE,
             listen: DEFAULT_LISTEN,
+            origin: None,
+            trusted_proxies: Vec::new(),
+            loopback_webhooks: false,
+            chains: Vec::new(),
             log,
         }
     }

@@ -4,43 +4,35 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::http::StatusCode;
+use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use platform::http::{Peer, Stall};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
-use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::limit::RequestBodyLimitLayer;
-use tower_http::timeout::TimeoutLayer;
 
 use super::stopped;
 
-/// Connections at a time; more wait in the system's queue.
-const CONNECTIONS: usize = 512;
+/// Connections at a time; more wait in the system's queue. Most of them follow events.
+const CONNECTIONS: usize = 12_000;
 /// How long a client may take to send the head of a request, idle time included.
 const HEAD: Duration = Duration::from_secs(15);
-/// How long an answer may take.
-const ANSWER: Duration = Duration::from_secs(30);
-/// Bytes of a request's body. No page takes one yet.
-const BODY_BYTES: usize = 64 * 1024;
+/// How long a client may leave an answer unread.
+const UNREAD: Duration = Duration::from_secs(30);
 /// Bytes of a request's head, and of what is buffered for a connection.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// How long a connection may live: a client that never reads its answer must not keep it.
-const AGE: Duration = Duration::from_secs(600);
 /// How long requests get to end when the server stops.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// A connection with the routes behind it.
-type Connection = http1::Connection<TokioIo<TcpStream>, TowerToHyperService<Router>>;
+type Connection = http1::Connection<TokioIo<Stall<TcpStream>>, TowerToHyperService<Router>>;
 
 /// Serves until told to stop.
 pub(crate) async fn serve(listener: TcpListener, router: Router, mut stop: watch::Receiver<bool>) {
-    let router = limited(router);
     let permits = Arc::new(Semaphore::new(CONNECTIONS));
     let mut connections = JoinSet::new();
     loop {
@@ -49,8 +41,9 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, mut stop: watch
             Some(_) = connections.join_next() => continue,
             accepted = accept(&listener, &permits) => accepted,
         };
-        let Some((stream, permit)) = accepted else { continue };
-        connections.spawn(connection(stream, permit, router.clone(), stop.clone()));
+        let Some((stream, peer, permit)) = accepted else { continue };
+        let router = router.clone().layer(Extension(peer));
+        connections.spawn(connection(stream, permit, router, stop.clone()));
     }
     drop(listener);
     let ended = timeout(GRACE, async { while connections.join_next().await.is_some() {} }).await;
@@ -59,21 +52,13 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, mut stop: watch
     }
 }
 
-/// What holds for every request, whatever it asks for.
-fn limited(router: Router) -> Router {
-    router
-        .layer(RequestBodyLimitLayer::new(BODY_BYTES))
-        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, ANSWER))
-        .layer(CatchPanicLayer::new())
-}
-
 async fn accept(
     listener: &TcpListener,
     permits: &Arc<Semaphore>,
-) -> Option<(TcpStream, OwnedSemaphorePermit)> {
+) -> Option<(TcpStream, Peer, OwnedSemaphorePermit)> {
     let permit = permits.clone().acquire_owned().await.ok()?;
     match listener.accept().await {
-        Ok((stream, _)) => Some((stream, permit)),
+        Ok((stream, address)) => Some((stream, Peer(address), permit)),
         Err(error) => {
             // Most likely no file descriptor is left; trying again at once would spin.
             tracing::warn!(%error, "a connection was not accepted");
@@ -91,13 +76,12 @@ async fn connection(
 ) {
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(BUFFER_BYTES);
-    let connection =
-        builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    let stream = TokioIo::new(Stall::new(stream, UNREAD));
+    let connection = builder.serve_connection(stream, TowerToHyperService::new(router));
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => Ok(ended),
         () = stopped(&mut stop) => finish(connection).await,
-        () = tokio::time::sleep(AGE) => finish(connection).await,
     };
     match ended {
         Ok(Ok(())) => {}
@@ -116,14 +100,16 @@ async fn finish(mut connection: Pin<&mut Connection>) -> Result<hyper::Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
-    use axum::routing::{get, post};
+    use axum::routing::get;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     async fn start() -> (std::net::SocketAddr, watch::Sender<bool>, tokio::task::JoinHandle<()>) {
         let router = Router::new()
             .route("/", get(|| async { "hello" }))
-            .route("/take", post(|body: String| async move { body.len().to_string() }))
-            .route("/panic", get(|| async { panic!("a handler's mistake") as () }))
+            .route(
+                "/peer",
+                get(|Extension(Peer(peer)): Extension<Peer>| async move { peer.to_string() }),
+            )
             .route(
                 "/slow",
                 get(|| async {
@@ -150,14 +136,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn panics_and_large_bodies_are_answered() {
+    async fn a_request_knows_where_it_comes_from() {
         let (address, stop, task) = start().await;
-        let answer = ask(address, request("GET /panic", "")).await;
-        assert!(answer.starts_with("HTTP/1.1 500"), "{answer}");
-        let answer = ask(address, request("POST /take", "Content-Length: 70000\r\n")).await;
-        assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
-        let answer = ask(address, request("GET /", "")).await;
-        assert!(answer.ends_with("hello"), "{answer}");
+        let answer = ask(address, request("GET /peer", "")).await;
+        assert!(answer.contains("\r\n\r\n127.0.0.1:"), "{answer}");
         stop.send(true).expect("it runs");
         task.await.expect("it ends");
     }

@@ -3,24 +3,31 @@
 //! ```text
 //! signal ──► stop ──► HTTP finishes what it began ─┐
 //!                 ──► admin commands give up       ├──► the store is closed ──► exit 0
-//!                 ──► the sampler ends             ┘
+//!                 ──► background work ends         ┘
 //! ```
 
 mod http;
 pub(crate) mod reports;
+pub(crate) mod shell;
 pub(crate) mod signals;
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use platform::Platform;
+use platform::bridge::LiveEvents;
+use platform::http::CookieJar;
+use store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use crate::admin;
+use crate::admin::{self, socket};
+use crate::catalogue;
+use crate::config::{EngineKind, Settings};
 use crate::opening::{self, OpenStore};
-use crate::system::{self, ingest};
+use crate::services::{self, Services};
+use crate::system::ingest;
 
 /// What a request handler may use.
 pub(crate) struct App {
@@ -30,6 +37,10 @@ pub(crate) struct App {
     pub(crate) start: ingest::Registered,
     /// Shard reports of the live store.
     pub(crate) reports: reports::Reports,
+    /// Chains, accounts, projects, events.
+    pub(crate) platform: Arc<Platform>,
+    /// How session cookies are written.
+    pub(crate) jar: CookieJar,
 }
 
 /// Resolves when the server is to stop.
@@ -47,35 +58,101 @@ pub(crate) fn listen(address: SocketAddr) -> anyhow::Result<std::net::TcpListene
     Ok(listener)
 }
 
-/// Serves the store until a signal asks to end, then closes it. `ready` is called once pages
-/// answer.
-pub(crate) async fn run(
+/// The platform on a store.
+async fn open_platform(store: Store, settings: &Settings) -> anyhow::Result<Arc<Platform>> {
+    let options = platform::Options {
+        chains: settings.chains.clone(),
+        loopback_webhooks: settings.loopback_webhooks,
+        ..platform::Options::default()
+    };
+    Ok(Platform::open(store, catalogue::schema(), options).await?.shared())
+}
+
+/// Serves pages and API on the store until a signal asks to end, then closes it. `prepare` may add
+/// to it before pages answer, and what it returns lives as long as the server; `ready` is called
+/// once they do.
+pub(crate) async fn run<E>(
     opened: OpenStore,
-    directory: &Path,
+    settings: &Settings,
+    services: &Services,
     listener: std::net::TcpListener,
-    ready: impl FnOnce(),
+    prepare: impl AsyncFnOnce(&Arc<Platform>) -> anyhow::Result<E>,
+    ready: impl FnOnce(&E),
 ) -> anyhow::Result<()> {
     // Signals are caught from here on: an early Ctrl-C also ends cleanly.
     let signal = signals::catch()?;
     let opened = Arc::new(opened);
     // Before anything is written: it fails when another server has the directory.
-    let socket = admin::socket::AdminSocket::bind(directory)?;
+    let socket = socket::AdminSocket::bind(&settings.data)?;
     let start = ingest::register(&opened.store).await?;
     let (stop, stopped) = watch::channel(false);
+    let platform = open_platform(opened.store.clone(), settings).await?;
     let sampler = tokio::spawn(ingest::sample(opened.clone(), start.number, stopped.clone()));
     let desk = tokio::spawn(admin::server::serve(socket, opened.clone(), stopped.clone()));
+    let shared = share(&opened, settings, stopped.clone())?;
+    let extra = prepare(&platform).await?;
+    let background = services::start(&platform, services, settings)?;
+    let live = LiveEvents::follow(platform.events.clone()).await?;
     let reports = reports::Reports::new(opened.clone());
-    let app = Arc::new(App { opened: opened.clone(), start, reports });
-    let listener = TcpListener::from_std(listener)?;
-    let pages = tokio::spawn(http::serve(listener, system::api::router(app.clone()), stopped));
+    let jar = CookieJar::new(shell::is_encrypted(settings));
+    let app = Arc::new(App { opened: opened.clone(), start, reports, platform, jar });
+    let followed = app.platform.chains.follow();
+    let router = shell::whole(&app, settings, live, stopped.clone()).router;
+    let pages = tokio::spawn(http::serve(TcpListener::from_std(listener)?, router, stopped));
     tracing::info!(start = app.start.number.0, "serving");
-    ready();
+    ready(&extra);
     let name = signal.await;
     tracing::info!(signal = name, "stopping");
     // The receivers may be gone already; then there is nothing left to stop.
     let _ = stop.send(true);
-    let _ = tokio::join!(pages, desk, sampler, app.reports.cancel());
+    let _ = tokio::join!(pages, desk, sampler, shared, app.reports.cancel());
+    drop((background, followed, extra));
     opening::close(&opened).await?;
     tracing::info!("the store is closed");
+    Ok(())
+}
+
+/// Lets other processes of this machine use an embedded store. A cluster is reached by each itself.
+fn share(
+    opened: &OpenStore,
+    settings: &Settings,
+    stop: watch::Receiver<bool>,
+) -> anyhow::Result<tokio::task::JoinHandle<()>> {
+    if settings.engine == EngineKind::Cassandra {
+        return Ok(tokio::spawn(async {}));
+    }
+    let (listener, file) = socket::listen(&settings.data, socket::STORE)?;
+    let engine: Arc<dyn store::Engine> = opened.engine.clone();
+    let limits = store_remote::Limits::default();
+    let served = store_remote::serve(listener, engine, opened.schema.clone(), limits, stop);
+    Ok(tokio::spawn(async move {
+        served.await;
+        drop(file);
+    }))
+}
+
+/// Works in the background on a store that may be another process's, until a signal asks to end.
+/// The listener answers for supervisors only: health, readiness, measurements.
+pub(crate) async fn work(
+    store: Store,
+    settings: &Settings,
+    services: &Services,
+    listener: std::net::TcpListener,
+    ready: impl FnOnce(),
+) -> anyhow::Result<()> {
+    let signal = signals::catch()?;
+    let platform = open_platform(store, settings).await?;
+    let (stop, stopped) = watch::channel(false);
+    let followed = platform.chains.follow();
+    let background = services::start(&platform, services, settings)?;
+    let router = shell::health_only(&platform, settings).router;
+    let health = tokio::spawn(http::serve(TcpListener::from_std(listener)?, router, stopped));
+    tracing::info!(?services, "working");
+    ready();
+    let name = signal.await;
+    tracing::info!(signal = name, "stopping");
+    let _ = stop.send(true);
+    let _ = health.await;
+    drop((background, followed));
     Ok(())
 }

@@ -71,6 +71,26 @@ impl Place {
         Server::start(command)
     }
 
+    /// Starts a server that prints nothing, on a port of its own, and waits until it answers.
+    pub(crate) fn serve(&self, line: &str) -> Server {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = free.local_addr().expect("an address").to_string();
+        drop(free);
+        let mut command = self.command(&format!("{line} --listen {address}"));
+        command.env("OSTRAKON_LOG", "warn").stdin(Stdio::null());
+        let child = command.spawn().expect("it starts");
+        let mut server = Server { child, address, printed: String::new() };
+        let begun = Instant::now();
+        while TcpStream::connect(&server.address).is_err() {
+            assert_eq!(server.child.try_wait().expect("asked"), None, "{line} ended");
+            assert!(begun.elapsed() < PATIENCE, "{line} does not answer");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        // The port is taken before anything else; the answer comes when all is ready.
+        assert!(server.get("/health").starts_with("HTTP/1.1 200"), "{line}");
+        server
+    }
+
     /// The command of a line, not yet started.
     pub(crate) fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ostrakon"));

@@ -1,0 +1,89 @@
+//! What a server does: all of it in one process, or parts of it in several on one store.
+//!
+//! Services that write leave it to leases who does so: starting one twice is a stand-by, not a
+//! mistake.
+
+use std::sync::Arc;
+
+use clap::ValueEnum;
+use platform::Platform;
+use platform::outgoing::{NodeClient, WebhookClient};
+use tokio::task::JoinSet;
+
+use crate::config::Settings;
+
+/// One of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Service {
+    /// Pages and API; on one machine also the process that holds the embedded store
+    Web,
+    /// Delivers events to webhooks
+    Webhooks,
+    /// Asks the nodes of all chains for their tips
+    Tips,
+    /// Finishes what a crash left, and sweeps what nobody can read any more
+    Upkeep,
+}
+
+/// Those that this process does.
+#[derive(Clone, Debug)]
+pub(crate) struct Services(Vec<Service>);
+
+impl Services {
+    /// All, or only some of them.
+    pub(crate) fn new(only: &[Service]) -> Self {
+        if only.is_empty() {
+            return Self(Service::value_variants().to_vec());
+        }
+        Self(only.to_vec())
+    }
+
+    /// Whether this process does it.
+    pub(crate) fn has(&self, service: Service) -> bool {
+        self.0.contains(&service)
+    }
+}
+
+/// Starts everything that works in the background. It ends when it is dropped: each of these may
+/// end at any moment, as in a crash.
+pub(crate) fn start(
+    platform: &Arc<Platform>,
+    services: &Services,
+    settings: &Settings,
+) -> anyhow::Result<JoinSet<()>> {
+    let mut work = JoinSet::new();
+    if services.has(Service::Upkeep) {
+        let platform = platform.clone();
+        work.spawn(async move { platform.keep_tidy().await });
+    }
+    if services.has(Service::Webhooks) {
+        let (platform, post) = (platform.clone(), WebhookClient::new(settings.loopback_webhooks)?);
+        work.spawn(async move {
+            if let Err(error) = platform.webhooks.run(&post).await {
+                tracing::error!(%error, "webhooks are no longer delivered; restart the server");
+            }
+        });
+    }
+    if services.has(Service::Tips) {
+        let (platform, ask) = (platform.clone(), NodeClient::new()?);
+        work.spawn(async move {
+            if let Err(error) = platform.tips.run(&ask).await {
+                tracing::error!(%error, "nodes are no longer asked; restart the server");
+            }
+        });
+    }
+    Ok(work)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_choice_everything_runs() {
+        let all = Services::new(&[]);
+        assert!(Service::value_variants().iter().all(|service| all.has(*service)));
+        let one = Services::new(&[Service::Tips]);
+        assert!(one.has(Service::Tips) && !one.has(Service::Web));
+    }
+}
