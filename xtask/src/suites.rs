@@ -75,8 +75,9 @@ pub(crate) const SUITES: &[Suite] = &[
         steps: &[
             Cargo(&["test", "--workspace", "--lib", "--bins", "--examples"]),
             Cargo(&["test", "--workspace", "--doc"]),
-            Cargo(&["test", "-p=parts", "-p=placement", "-p=xtask", "--tests"]),
-            Cargo(&["test", "-p=ostrakon", "--test=browser", "--test=commands", "--test=running"]),
+            Cargo(&["test", "-p=devnet", "-p=parts", "-p=placement", "-p=xtask", "--tests"]),
+            Cargo(&["test", "-p=ostrakon", "--test=browser", "--test=commands"]),
+            Cargo(&["test", "-p=ostrakon", "--test=lease", "--test=running"]),
         ],
     },
     Suite {

@@ -131,9 +131,9 @@ pub(crate) fn create_meta(keyspace: &str) -> String {
     format!("CREATE TABLE IF NOT EXISTS {keyspace}.{META} (name text PRIMARY KEY, value blob)")
 }
 
-/// How long a node waits for the replicas it asked before it asks another one as well. Fixed, because
-/// the usual share of past latencies is unknown for a quiet table, and a read that picked a replica
-/// which has just died would wait until the other nodes call it dead.
+/// How long a node waits for the replicas it asked before it asks another one as well. Fixed,
+/// because the usual share of past latencies is unknown for a quiet table, and a read that picked a
+/// replica which has just died would wait until the other nodes call it dead.
 const ASK_ANOTHER_AFTER: &str = "50ms";
 
 /// Creates one table.
