@@ -1,6 +1,7 @@
 //! A command run to its end, with an error that shows the command and what it said.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 
 /// How many of the last lines of a log or an output an error quotes.
@@ -52,6 +53,13 @@ pub fn run(command: &mut Command) -> Result<String, CommandError> {
         status: output.status,
         output: tail(&both, TAIL_LINES),
     })
+}
+
+/// A program in `PATH`, with links followed: a JDK's `keytool` stands beside the real `java`.
+pub(crate) fn in_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let mut found = std::env::split_paths(&path).map(|dir| dir.join(program));
+    found.find(|file| file.is_file()).and_then(|file| file.canonicalize().ok())
 }
 
 /// The command as a person would type it.

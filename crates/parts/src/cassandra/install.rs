@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::Cassandra;
 use crate::cache::{Cache, CacheError};
-use crate::command::run;
+use crate::command::{in_path, run};
 use crate::debian;
 use crate::need::Missing;
 
@@ -83,13 +83,6 @@ fn usable(java: &Path) -> bool {
 /// The first number of the version in what `java --version` prints.
 fn major(text: &str) -> Option<&str> {
     text.split_whitespace().nth(1)?.split(['.', '-', '+']).next()
-}
-
-/// A program in `PATH`, with links followed: `keytool` stands beside the real `java`.
-fn in_path(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    let mut found = std::env::split_paths(&path).map(|dir| dir.join(program));
-    found.find(|file| file.is_file()).and_then(|file| file.canonicalize().ok())
 }
 
 /// Fills a directory with `lib/*.jar`.
