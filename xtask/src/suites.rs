@@ -158,6 +158,13 @@ pub(crate) const SUITES: &[Suite] = &[
         steps: &[Cargo(&["test", "--release", "-p=platform", "--tests"])],
     },
     Suite {
+        name: "scan",
+        proves: "the explorer's lists and sums equal a plain model's, whatever the pivot does",
+        packages: &[],
+        limit: 20,
+        steps: &[Cargo(&["test", "--release", "-p=scan", "--tests"])],
+    },
+    Suite {
         name: "demo",
         proves: "the demo starts, shows its page and stops cleanly",
         packages: &[],

@@ -1,0 +1,145 @@
+//! The words of the tree-graph: hashes, addresses, and an epoch as derivation takes it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The hash of a block or a transaction.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Hash(pub [u8; 32]);
+
+/// An account, as 20 bytes; texts have several forms of it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Address(pub [u8; 20]);
+
+/// Why a text is no hash or address.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}: {remedy}")]
+pub struct ParseError {
+    /// What was meant.
+    pub what: &'static str,
+    /// What to write instead.
+    pub remedy: &'static str,
+}
+
+impl Hash {
+    /// Reads `0x` and 64 hexadecimal digits.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let remedy = "a hash is 0x and 64 hexadecimal digits";
+        unhex(text).map(Self).ok_or(ParseError { what: "not a hash", remedy })
+    }
+}
+
+/// Bytes of `0x` and exactly as many digits.
+pub(crate) fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"))?.as_bytes();
+    if digits.len() != 2 * N {
+        return None;
+    }
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let mut bytes = [0; N];
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        let [high, low] = pair else { return None };
+        *byte = u8::try_from(16 * digit(*high)? + digit(*low)?).ok()?;
+    }
+    Some(bytes)
+}
+
+fn write_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("0x")?;
+    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_hex(&self.0, f)
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_hex(&self.0, f)
+    }
+}
+
+/// In hexadecimal, as the paper writes it.
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_hex(&self.0, f)
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_hex(&self.0, f)
+    }
+}
+
+/// An epoch as its node has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EpochInput {
+    /// Its number.
+    pub number: u64,
+    /// Its blocks in the order of execution; the last one is the pivot.
+    pub blocks: Vec<BlockInput>,
+}
+
+/// A block of an epoch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockInput {
+    /// Its hash.
+    pub hash: Hash,
+    /// The block it stands on.
+    pub parent: Hash,
+    /// Who found it.
+    pub miner: Address,
+    /// How hard that was.
+    pub difficulty: u128,
+    /// When, in Unix seconds.
+    pub timestamp: u64,
+    /// Every field that never changes, as JSON.
+    pub facts: Vec<u8>,
+    /// What it packs, in order.
+    pub transactions: Vec<TransactionInput>,
+}
+
+/// A transaction that a block packs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransactionInput {
+    /// Its hash.
+    pub hash: Hash,
+    /// Who sends it.
+    pub from: Address,
+    /// Who receives it; nobody when it creates a contract.
+    pub to: Option<Address>,
+    /// Every field that never changes, as JSON.
+    pub facts: Vec<u8>,
+}
+
+impl EpochInput {
+    /// The pivot block: the last one. An epoch has at least that.
+    #[must_use]
+    pub fn pivot(&self) -> Option<&BlockInput> {
+        self.blocks.last()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_is_read_as_it_is_written_and_nothing_else() {
+        let hash = Hash(std::array::from_fn(|at| at as u8 * 7));
+        let text = hash.to_string();
+        assert_eq!(Hash::parse(&text), Ok(hash));
+        assert_eq!(Hash::parse(&text.to_uppercase()), Ok(hash));
+        for bad in ["", "0x", &text[2..], &text[..65], &format!("{text}0"), &text.replace('0', "g")]
+        {
+            assert!(Hash::parse(bad).is_err(), "{bad}");
+        }
+    }
+}
