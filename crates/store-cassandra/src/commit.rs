@@ -19,7 +19,7 @@ use scylla::statement::prepared::PreparedStatement;
 use store::{Change, Commit, CommitError, Committed, EngineError, Read, ReadError, Version};
 
 use crate::cql::Kind;
-use crate::engine::{CassandraEngine, STRIPES};
+use crate::engine::CassandraEngine;
 use crate::error::{Trouble, engine_error, trouble};
 use crate::layout::{self, Operation};
 use crate::metrics::Metrics;
@@ -38,11 +38,9 @@ impl CassandraEngine {
             return Err(CommitError::NoTable { table: commit.table.name() });
         }
         let mut patience = Patience::new(self.options.patience);
-        // Those who compete in this process wait here, which costs nothing, and not in the cluster,
-        // where each meeting costs rounds of messages. Waiting is part of the patience, else those
-        // who wait while replicas are dead would be told one after the other.
-        let turn = patience.within(self.stripe(&commit).lock()).await;
-        let _turn = turn.ok_or_else(others_failed)?;
+        // Waiting is part of the patience, else those who wait while replicas are dead would be told
+        // one after the other.
+        let _turn = self.turn(commit.table, commit.partition.as_bytes(), &patience).await?;
         let prepared = self.build(&commit).await?;
         let mut unknown = false;
         loop {
@@ -71,14 +69,6 @@ impl CassandraEngine {
             }
             Metrics::add(&self.metrics.repeats, 1);
         }
-    }
-
-    fn stripe(&self, commit: &Commit) -> &tokio::sync::Mutex<()> {
-        use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-        let mut hasher = DefaultHasher::new();
-        (commit.table.name(), commit.partition.as_bytes()).hash(&mut hasher);
-        let hash = usize::try_from(hasher.finish() % STRIPES as u64).unwrap_or(0);
-        &self.stripes[hash]
     }
 
     fn done(&self, commit: &Commit) -> Committed {
@@ -226,15 +216,6 @@ pub(crate) fn stored(version: Version) -> i64 {
 /// The Unix second.
 pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs()
-}
-
-/// Those before it in this process used up the time. Nothing was sent.
-fn others_failed() -> EngineError {
-    EngineError::new(
-        "Cassandra, committing: the commits before this one to the same partition took too long",
-        "the cluster is slow or partly down: see `nodetool status`, and start the Cassandra nodes \
-         that are missing; work goes on by itself",
-    )
 }
 
 fn failed(error: ReadError) -> CommitError {

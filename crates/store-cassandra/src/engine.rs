@@ -11,7 +11,7 @@ use store::{
     Commit, CommitError, Committed, Engine, EngineError, Found, Page, PutError, RangeRequest, Read,
     ReadError, Row, RowKey, Schema, SchemaError, TableDef, Task, compare_schema,
 };
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::Semaphore;
 
 use crate::connect::connect;
 use crate::cql::Kind;
@@ -20,9 +20,7 @@ use crate::metrics::Metrics;
 use crate::options::Options;
 use crate::retry::Patience;
 use crate::statements::Statements;
-
-/// Locks that keep commits of this process to one partition from meeting in the cluster.
-pub(crate) const STRIPES: usize = 1024;
+use crate::turns::Turns;
 
 /// A store on a cluster.
 pub struct CassandraEngine {
@@ -30,7 +28,7 @@ pub struct CassandraEngine {
     pub(crate) options: Options,
     pub(crate) statements: Statements,
     pub(crate) metrics: Metrics,
-    pub(crate) stripes: Vec<Mutex<()>>,
+    pub(crate) turns: Turns,
     permits: Semaphore,
     tables: RwLock<FxHashSet<&'static str>>,
 }
@@ -53,7 +51,7 @@ impl CassandraEngine {
             session,
             statements: Statements::new(options),
             metrics: Metrics::default(),
-            stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(),
+            turns: Turns::new(),
             permits: Semaphore::new(options.in_flight.max(1)),
             tables: RwLock::default(),
             options: options.clone(),

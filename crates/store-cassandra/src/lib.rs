@@ -30,9 +30,11 @@ mod maintenance;
 mod metrics;
 mod options;
 mod put;
+mod range;
 mod read;
 mod retry;
 mod statements;
+mod turns;
 mod walk;
 
 pub use cql::{schema_text, table_name};

@@ -1,4 +1,4 @@
-//! `get` and `range`.
+//! `get`.
 //!
 //! A partition is read by one request where that is possible: replicas apply a commit as one, so
 //! rows and version of one answer belong together. Where several requests are needed, or no row
@@ -9,14 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use scylla::response::query_result::{QueryResult, QueryRowsResult};
-use scylla::response::{PagingState, PagingStateResponse};
-use scylla::serialize::SerializationError;
-use scylla::serialize::row::{RowSerializationContext, SerializeRow};
-use scylla::serialize::writers::RowWriter;
-use store::{
-    Bound, EngineError, Found, Order, Page, RangeRequest, Read, ReadError, RowKey, TableDef,
-    Version, Writes, limits,
-};
+use store::{EngineError, Found, Read, ReadError, RowKey, TableDef, Version, Writes};
 
 use crate::cql::Kind;
 use crate::engine::CassandraEngine;
@@ -27,7 +20,7 @@ const KEYS: usize = 100;
 /// Partitions of one `get` asked for at the same time.
 const PARTITIONS: usize = 64;
 /// How often a partition may change under a reader before it is told.
-const CHANGES: usize = 100;
+pub(crate) const CHANGES: usize = 100;
 
 /// The sorts of one partition that are wanted, and where in the answer they belong.
 type Wanted = BTreeMap<Vec<u8>, Vec<usize>>;
@@ -73,6 +66,7 @@ impl CassandraEngine {
         wanted: Wanted,
         read: Read,
     ) -> Result<Vec<(usize, Found)>, ReadError> {
+        let _turn = self.turn_to_read(table, &partition, read).await?;
         let sorts: Vec<&[u8]> = wanted.keys().map(Vec::as_slice).collect();
         let (rows, version) = self.rows_of(table, &partition, &sorts, read).await?;
         let mut rows: HashMap<Bytes, Bytes> = rows.into_iter().collect();
@@ -110,8 +104,12 @@ impl CassandraEngine {
             if let ([version], 1) = (versions.as_slice(), sorts.len().div_ceil(KEYS)) {
                 return Ok((rows, *version));
             }
-            // Else the version must be the same before and after reading once more.
             let before = self.version(table, partition, read).await?;
+            // No commit until now: nothing can have changed since the rows were not there.
+            if before == Version::NEVER && rows.is_empty() {
+                return Ok((rows, before));
+            }
+            // Else the version must be the same before and after reading once more.
             let again = self.all_rows(table, partition, sorts, read).await?;
             if before == self.version(table, partition, read).await? {
                 return Ok((again, before));
@@ -170,209 +168,21 @@ impl CassandraEngine {
         Ok(row.and_then(|(version,)| version).map_or(Version::NEVER, to_version))
     }
 
-    pub(crate) async fn read_range(&self, request: &RangeRequest) -> Result<Page, ReadError> {
-        self.must_have(request.table)?;
-        let ends = Ends::new(request);
-        let guarded = request.table.writes() == Writes::Guarded;
-        for _ in 0..CHANGES {
-            if !ends.is_empty() {
-                let (page, version) = self.range_once(request, &ends).await?;
-                if !guarded || version.is_some() {
-                    return Ok(page);
-                }
-            }
-            if !guarded {
-                return Ok(Page::default());
-            }
-            // No row carried the version, so nothing shows of which moment the emptiness is.
-            let partition = request.partition.as_bytes();
-            let before = self.version(request.table, partition, request.read).await?;
-            let page = if ends.is_empty() {
-                Page::default()
-            } else {
-                self.range_once(request, &ends).await?.0
-            };
-            let after = self.version(request.table, partition, request.read).await?;
-            if before == after && page.rows.is_empty() {
-                return Ok(Page { version: before, ..page });
-            }
-        }
-        Err(restless(request.table))
-    }
-
-    /// Reads until the page is full. A guarded page ends where the partition changed meanwhile.
-    async fn range_once(
-        &self,
-        request: &RangeRequest,
-        ends: &Ends,
-    ) -> Result<(Page, Option<Version>), ReadError> {
-        let mut filling = Filling::new(request);
-        let mut state = PagingState::start();
-        loop {
-            let (result, next) = self.range_page(request, ends, state).await?;
-            let full = filling.add(rows_result(result)?)?;
-            match next {
-                PagingStateResponse::HasMorePages { state: next } if !full => state = next,
-                _ => return Ok((filling.page, filling.version)),
-            }
-        }
-    }
-
-    async fn range_page(
-        &self,
-        request: &RangeRequest,
-        ends: &Ends,
-        state: PagingState,
-    ) -> Result<(QueryResult, PagingStateResponse), ReadError> {
-        let kind = match (request.order, &ends.below) {
-            (Order::Ascending, None) => Kind::From,
-            (Order::Ascending, Some(_)) => Kind::Between,
-            (Order::Descending, None) => Kind::FromDown,
-            (Order::Descending, Some(_)) => Kind::BetweenDown,
-        };
-        let statement = self.prepared(request.table, kind, request.read).await?;
-        // One more than asked for, to know whether rows follow.
-        let limit = i32::try_from(request.limit + 1).unwrap_or(i32::MAX);
-        let values = RangeValues { partition: request.partition.as_bytes(), ends, limit };
-        let (doing, session) = ("reading a range", &self.session);
-        // What fits into one page costs the cluster less without paging.
-        if limit <= statement.get_page_size() {
-            let all = self.repeat(doing, || session.execute_unpaged(&statement, &values)).await?;
-            return Ok((all, PagingStateResponse::NoMorePages));
-        }
-        let page = || session.execute_single_page(&statement, &values, state.clone());
-        Ok(self.repeat(doing, page).await?)
-    }
-
-    fn must_have(&self, table: &'static TableDef) -> Result<(), ReadError> {
+    pub(crate) fn must_have(&self, table: &'static TableDef) -> Result<(), ReadError> {
         if self.has(table) { Ok(()) } else { Err(ReadError::NoTable { table: table.name() }) }
     }
 }
 
-/// The values of a range's statement, with or without an upper end.
-struct RangeValues<'a> {
-    partition: &'a [u8],
-    ends: &'a Ends,
-    limit: i32,
-}
-
-impl SerializeRow for RangeValues<'_> {
-    fn serialize(
-        &self,
-        context: &RowSerializationContext<'_>,
-        writer: &mut RowWriter<'_>,
-    ) -> Result<(), SerializationError> {
-        let Self { partition, ends: Ends { from, below }, limit } = self;
-        match below {
-            None => (partition, from, limit).serialize(context, writer),
-            Some(below) => (partition, from, below, limit).serialize(context, writer),
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        false
-    }
-}
-
-/// A page while it is filled.
-struct Filling<'r> {
-    request: &'r RangeRequest,
-    page: Page,
-    version: Option<Version>,
-    bytes: usize,
-}
-
-impl<'r> Filling<'r> {
-    fn new(request: &'r RangeRequest) -> Self {
-        Self { request, page: Page::default(), version: None, bytes: 0 }
-    }
-
-    /// Adds the rows of one answer; whether nothing more belongs to the page.
-    fn add(&mut self, rows: QueryRowsResult) -> Result<bool, EngineError> {
-        self.page.rows.reserve(rows.rows_num().min(self.request.limit));
-        if self.request.table.writes() == Writes::Once {
-            for row in rows.rows::<Cells>().map_err(strange)? {
-                let (sort, value) = row.map_err(strange)?;
-                if self.push(sort, value) {
-                    return Ok(true);
-                }
-            }
-            return Ok(false);
-        }
-        for row in rows.rows::<Guarded>().map_err(strange)? {
-            let (sort, value, stored) = row.map_err(strange)?;
-            let seen = stored.map(to_version);
-            if self.version.is_some() && seen.is_some() && self.version != seen {
-                self.page.more = true;
-                return Ok(true);
-            }
-            self.version = self.version.or(seen);
-            self.page.version = self.version.unwrap_or_default();
-            let Some((sort, value)) = sort.zip(value) else { continue };
-            if self.push(sort.slice(1.min(sort.len())..), value) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Adds a row unless the page is full.
-    fn push(&mut self, sort: Bytes, value: Bytes) -> bool {
-        self.bytes += sort.len() + value.len();
-        let full = self.page.rows.len() == self.request.limit;
-        if full || (self.bytes > limits::PAGE_BYTES && !self.page.rows.is_empty()) {
-            self.page.more = true;
-            return true;
-        }
-        self.page.rows.push((sort, value));
-        false
-    }
-}
-
-/// The ends of a range as columns: from, included, and below, excluded.
-struct Ends {
-    from: Vec<u8>,
-    below: Option<Vec<u8>>,
-}
-
-impl Ends {
-    fn new(request: &RangeRequest) -> Self {
-        let table = request.table;
-        let after = |sort: &Bytes| {
-            let mut bytes = column(table, sort);
-            // The smallest key above.
-            bytes.push(0);
-            bytes
-        };
-        let from = match &request.from {
-            Bound::Unbounded => column(table, &[]),
-            Bound::Included(sort) => column(table, sort),
-            Bound::Excluded(sort) => after(sort),
-        };
-        let below = match &request.to {
-            Bound::Unbounded => (table.writes() == Writes::Guarded).then(layout::rows_end),
-            Bound::Included(sort) => Some(after(sort)),
-            Bound::Excluded(sort) => Some(column(table, sort)),
-        };
-        Self { from, below }
-    }
-
-    /// Whether no sort can lie between them.
-    fn is_empty(&self) -> bool {
-        self.below.as_ref().is_some_and(|below| self.from >= *below)
-    }
-}
-
 /// The column `sort` of a row.
-fn column(table: &TableDef, sort: &[u8]) -> Vec<u8> {
+pub(crate) fn column(table: &TableDef, sort: &[u8]) -> Vec<u8> {
     match table.writes() {
         Writes::Once => sort.to_vec(),
         Writes::Guarded => layout::row_sort(sort),
     }
 }
 
-type Cells = (Bytes, Bytes);
-type Guarded = (Option<Bytes>, Option<Bytes>, Option<i64>);
+pub(crate) type Cells = (Bytes, Bytes);
+pub(crate) type Guarded = (Option<Bytes>, Option<Bytes>, Option<i64>);
 
 /// Rows of one answer, and the version they carry.
 struct Rows {
@@ -416,7 +226,7 @@ pub(crate) fn to_version(stored: i64) -> Version {
     Version(stored.cast_unsigned())
 }
 
-fn restless(table: &'static TableDef) -> ReadError {
+pub(crate) fn restless(table: &'static TableDef) -> ReadError {
     EngineError::new(
         format!("a partition of {} changed {CHANGES} times while it was read", table.name()),
         "read fewer keys at a time, or spread the writes over more partitions",
