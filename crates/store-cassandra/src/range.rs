@@ -9,12 +9,14 @@ use scylla::response::{PagingState, PagingStateResponse};
 use scylla::serialize::SerializationError;
 use scylla::serialize::row::{RowSerializationContext, SerializeRow};
 use scylla::serialize::writers::RowWriter;
-use store::{Bound, EngineError, Order, Page, RangeRequest, ReadError, Version, Writes, limits};
+use store::{
+    Bound, EngineError, Order, Page, PageRows, RangeRequest, ReadError, Version, Writes, limits,
+};
 
 use crate::cql::Kind;
 use crate::engine::CassandraEngine;
 use crate::layout;
-use crate::read::{CHANGES, Cells, Guarded, column, restless, rows_result, strange, to_version};
+use crate::read::{CHANGES, column, restless, rows_result, strange, to_version};
 
 impl CassandraEngine {
     pub(crate) async fn read_range(&self, request: &RangeRequest) -> Result<Page, ReadError> {
@@ -114,24 +116,28 @@ impl SerializeRow for RangeValues<'_> {
     }
 }
 
+type Guarded<'a> = (Option<&'a [u8]>, Option<&'a [u8]>, Option<i64>);
+
 /// A page while it is filled.
 struct Filling<'r> {
     request: &'r RangeRequest,
     page: Page,
     version: Option<Version>,
-    bytes: usize,
 }
 
 impl<'r> Filling<'r> {
     fn new(request: &'r RangeRequest) -> Self {
-        Self { request, page: Page::default(), version: None, bytes: 0 }
+        Self { request, page: Page::default(), version: None }
     }
 
     /// Adds the rows of one answer; whether nothing more belongs to the page.
     fn add(&mut self, rows: QueryRowsResult) -> Result<bool, EngineError> {
-        self.page.rows.reserve(rows.rows_num().min(self.request.limit));
+        if self.page.rows.is_empty() {
+            let count = rows.rows_num().min(self.request.limit);
+            self.page.rows = PageRows::with_capacity(count, rows.rows_bytes_size());
+        }
         if self.request.table.writes() == Writes::Once {
-            for row in rows.rows::<Cells>().map_err(strange)? {
+            for row in rows.rows::<(&[u8], &[u8])>().map_err(strange)? {
                 let (sort, value) = row.map_err(strange)?;
                 if self.push(sort, value) {
                     return Ok(true);
@@ -139,7 +145,7 @@ impl<'r> Filling<'r> {
             }
             return Ok(false);
         }
-        for row in rows.rows::<Guarded>().map_err(strange)? {
+        for row in rows.rows::<Guarded<'_>>().map_err(strange)? {
             let (sort, value, stored) = row.map_err(strange)?;
             let seen = stored.map(to_version);
             if self.version.is_some() && seen.is_some() && self.version != seen {
@@ -149,7 +155,7 @@ impl<'r> Filling<'r> {
             self.version = self.version.or(seen);
             self.page.version = self.version.unwrap_or_default();
             let Some((sort, value)) = sort.zip(value) else { continue };
-            if self.push(sort.slice(1.min(sort.len())..), value) {
+            if self.push(sort.get(1..).unwrap_or_default(), value) {
                 return Ok(true);
             }
         }
@@ -157,14 +163,14 @@ impl<'r> Filling<'r> {
     }
 
     /// Adds a row unless the page is full.
-    fn push(&mut self, sort: Bytes, value: Bytes) -> bool {
-        self.bytes += sort.len() + value.len();
+    fn push(&mut self, sort: &[u8], value: &[u8]) -> bool {
+        let bytes = self.page.rows.bytes() + sort.len() + value.len();
         let full = self.page.rows.len() == self.request.limit;
-        if full || (self.bytes > limits::PAGE_BYTES && !self.page.rows.is_empty()) {
+        if full || (bytes > limits::PAGE_BYTES && !self.page.rows.is_empty()) {
             self.page.more = true;
             return true;
         }
-        self.page.rows.push((sort, value));
+        self.page.rows.push(sort, value);
         false
     }
 }

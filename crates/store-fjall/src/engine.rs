@@ -3,12 +3,12 @@
 use std::ops::Bound as End;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use fjall::{Database, Keyspace, Readable, Snapshot};
 use rustc_hash::FxHashMap;
 use store::{
-    Bound, Commit, CommitError, Committed, Engine, Found, Order, Page, PutError, RangeRequest,
-    Read, ReadError, Row, RowKey, TableDef, Task, Version, Writes, limits,
+    Bound, Commit, CommitError, Committed, Engine, Found, Order, Page, PageRows, PutError,
+    RangeRequest, Read, ReadError, Row, RowKey, TableDef, Task, Version, Writes, limits,
 };
 use tokio::sync::oneshot;
 
@@ -22,8 +22,8 @@ use crate::{Options, bulk};
 
 /// Rows a page makes room for at once.
 const EXPECTED_ROWS: usize = 256;
-/// Bytes a page makes room for in each sort key.
-const EXPECTED_SORT: usize = 16;
+/// Bytes a page makes room for in each of them.
+const EXPECTED_BYTES: usize = 64;
 
 /// The embedded engine. Dropping it closes the store; call
 /// [`Maintenance::close`](store::Maintenance::close) before, and it opens faster.
@@ -279,10 +279,8 @@ fn collect(
 ) -> fjall::Result<Page> {
     // A page is usually full or nearly so, but a caller may ask for far more than there is.
     let rows_expected = request.limit.min(EXPECTED_ROWS);
-    let mut page = Page { version, rows: Vec::with_capacity(rows_expected), more: false };
-    // Sort keys are gathered in one buffer: as slices of it they cost no allocation each.
-    let mut sorts = BytesMut::with_capacity(rows_expected * EXPECTED_SORT);
-    let mut bytes = 0;
+    let rows_packed = PageRows::with_capacity(rows_expected, rows_expected * EXPECTED_BYTES);
+    let mut page = Page { version, rows: rows_packed, more: false };
     loop {
         let next = match request.order {
             Order::Ascending => rows.next(),
@@ -294,13 +292,12 @@ fn collect(
             return Ok(page);
         }
         let (key, value) = guard.into_inner()?;
-        sorts.extend_from_slice(key.get(prefix..).unwrap_or_default());
-        let (sort, value) = (sorts.split().freeze(), Bytes::from(value));
-        bytes += sort.len() + value.len();
+        let sort = key.get(prefix..).unwrap_or_default();
+        let bytes = page.rows.bytes() + sort.len() + value.len();
         if bytes > limits::PAGE_BYTES && !page.rows.is_empty() {
             page.more = true;
             return Ok(page);
         }
-        page.rows.push((sort, value));
+        page.rows.push(sort, &value);
     }
 }

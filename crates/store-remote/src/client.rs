@@ -203,8 +203,8 @@ impl Engine for RemoteEngine {
         Box::pin(async move {
             match self.ask(convert::range_verb(request)).await? {
                 Answer::Page { version, rows, more } => {
-                    let rows = rows.into_iter().map(|(sort, value)| (sort.into(), value.into()));
-                    Ok(Page { version: Version(version), rows: rows.collect(), more })
+                    let rows = rows.into_iter().collect();
+                    Ok(Page { version: Version(version), rows, more })
                 }
                 Answer::Refused(refusal) => Err(convert::read_error(request.table, refusal)),
                 _ => Err(convert::misfit().into()),

@@ -102,8 +102,8 @@ pub(crate) fn found_answer(found: Vec<Found>) -> Answer {
     Answer::Found(found.into_iter().map(one).collect())
 }
 
-pub(crate) fn page_answer(page: Page) -> Answer {
-    let rows = page.rows.into_iter().map(|(sort, value)| (sort.to_vec(), value.to_vec()));
+pub(crate) fn page_answer(page: &Page) -> Answer {
+    let rows = page.rows.iter().map(|(sort, value)| (sort.to_vec(), value.to_vec()));
     Answer::Page { version: page.version.0, rows: rows.collect(), more: page.more }
 }
 

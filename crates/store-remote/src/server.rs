@@ -129,7 +129,7 @@ async fn answer(shared: &Shared, verb: Verb) -> Result<Answer, Refusal> {
                 read: convert::read_level(serial),
             };
             let page = engine.range(&request).await;
-            page.map(convert::page_answer).map_err(convert::read_refusal)
+            page.map(|page| convert::page_answer(&page)).map_err(convert::read_refusal)
         }
         Verb::Put { rows } => {
             let rows: Result<Vec<_>, _> =

@@ -35,6 +35,7 @@ mod engine;
 mod error;
 mod key;
 mod model;
+mod page;
 mod row;
 mod schema;
 mod store;
@@ -56,10 +57,11 @@ pub use engine::{
 pub use error::{BoundError, CommitError, EngineError, PutError, ReadError, SchemaError};
 pub use key::{Counted, KeyPart, KeyReader, Monthly, Partition, Sequenced};
 pub use model::ModelEngine;
+pub use page::{Page, PageRows};
 pub use placement::report::Touches;
 pub use row::{
-    Bound, Change, Commit, Committed, Found, OpId, Order, Page, PartitionKey, RangeRequest, Read,
-    Row, RowKey, Version,
+    Bound, Change, Commit, Committed, Found, OpId, Order, PartitionKey, RangeRequest, Read, Row,
+    RowKey, Version,
 };
 pub use schema::{FORMAT_VERSION, Schema, SchemaChange, TableRecord, compare_schema};
 pub use store::{Listing, PageRequest, Store, Versioned};

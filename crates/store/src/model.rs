@@ -76,7 +76,7 @@ impl ModelEngine {
                 page.more = true;
                 return page;
             }
-            page.rows.push((sort.clone(), value.clone()));
+            page.rows.push(sort, value);
         }
     }
 

@@ -301,17 +301,6 @@ pub struct RangeRequest {
     pub read: Read,
 }
 
-/// Rows of one partition, in order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Page {
-    /// The partition's version, seen together with the rows.
-    pub version: Version,
-    /// Sort keys and values.
-    pub rows: Vec<(Bytes, Bytes)>,
-    /// Whether rows follow in this direction.
-    pub more: bool,
-}
-
 /// Lower-case hex, for messages.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     use fmt::Write;

@@ -165,8 +165,8 @@ impl Store {
             _ => None,
         };
         let mut rows = Vec::with_capacity(page.rows.len());
-        for (sort, value) in page.rows {
-            rows.push((KeyReader::whole(&sort)?, V::from_bytes(&value)?));
+        for (sort, value) in page.rows.iter() {
+            rows.push((KeyReader::whole(sort)?, V::from_bytes(value)?));
         }
         Ok(Listing { version: page.version, rows, next })
     }
