@@ -47,7 +47,8 @@ impl CassandraEngine {
             let error = match self.try_commit(&prepared).await {
                 Ok(Outcome::Done) => return Ok(self.done(&commit)),
                 Ok(Outcome::Refused) => {
-                    let known = self.refused(&commit, unknown).await;
+                    // On the heap: it is seldom, and every commit would carry its size.
+                    let known = Box::pin(self.refused(&commit, unknown)).await;
                     return match known {
                         Err(CommitError::Engine(error)) if unknown => {
                             Err(CommitError::Unknown(error))
@@ -118,27 +119,26 @@ impl CassandraEngine {
 
     async fn try_commit(
         &self,
-        (batch, values): &(Batch, Vec<Values>),
+        (batch, values): &(Batch, Vec<Values<'_>>),
     ) -> Result<Outcome, ExecutionError> {
-        let result = self.send(self.session.batch(batch, values)).await?;
+        let result = self.send(|| self.session.batch(batch, values)).await?;
         Ok(if applied(result) { Outcome::Done } else { Outcome::Refused })
     }
 
-    async fn build(&self, commit: &Commit) -> Result<(Batch, Vec<Values>), EngineError> {
-        let partition = commit.partition.as_bytes().to_vec();
+    async fn build<'c>(&self, commit: &'c Commit) -> Result<(Batch, Vec<Values<'c>>), EngineError> {
+        let partition = commit.partition.as_bytes();
         let version = commit.expected.next();
         let mut batch = Batch::new(BatchType::Unlogged);
         let mut values = Vec::with_capacity(commit.changes.len() + 2);
-        let statement = |kind| self.prepared(commit.table, kind, Read::Quorum);
-        let mut add = |statement: &PreparedStatement, value: Values| {
+        let mut add = |statement: &PreparedStatement, value: Values<'c>| {
             batch.append_statement(statement.clone());
             values.push(value);
         };
+        let statement = |kind| self.prepared(commit.table, kind, Read::Quorum);
         if commit.expected == Version::NEVER {
-            add(&*statement(Kind::Begin).await?, Values::Begin(stored(version), partition.clone()));
+            add(&*statement(Kind::Begin).await?, Values::Begin(stored(version), partition));
         } else {
-            let expected = stored(commit.expected);
-            let raise = Values::Raise(stored(version), partition.clone(), expected);
+            let raise = Values::Raise(stored(version), partition, stored(commit.expected));
             add(&*statement(Kind::Raise).await?, raise);
         }
         let age = self.options.operation_age;
@@ -146,18 +146,17 @@ impl CassandraEngine {
             Operation { version, expires: now() + age.as_secs(), result: commit.result.clone() };
         let seconds = i32::try_from(age.as_secs()).unwrap_or(i32::MAX);
         let sort = layout::operation_sort(commit.op);
-        let remember = Values::Remember(partition.clone(), sort, operation.encode(), seconds);
+        let remember = Values::Remember(partition, sort, operation.encode(), seconds);
         add(&*statement(Kind::Remember).await?, remember);
         for change in &commit.changes {
             let sort = layout::row_sort(change.sort());
             match change {
                 Change::Put { value, .. } => {
-                    let insert = Values::Insert(partition.clone(), sort, value.clone());
+                    let insert = Values::Insert(partition, sort, value);
                     add(&*statement(Kind::Insert).await?, insert);
                 }
                 Change::Delete { .. } => {
-                    let delete = Values::Delete(partition.clone(), sort);
-                    add(&*statement(Kind::Delete).await?, delete);
+                    add(&*statement(Kind::Delete).await?, Values::Delete(partition, sort));
                 }
             }
         }
@@ -166,15 +165,15 @@ impl CassandraEngine {
 }
 
 /// The values of one statement of a commit.
-enum Values {
-    Begin(i64, Vec<u8>),
-    Raise(i64, Vec<u8>, i64),
-    Remember(Vec<u8>, Vec<u8>, Vec<u8>, i32),
-    Insert(Vec<u8>, Vec<u8>, bytes::Bytes),
-    Delete(Vec<u8>, Vec<u8>),
+enum Values<'c> {
+    Begin(i64, &'c [u8]),
+    Raise(i64, &'c [u8], i64),
+    Remember(&'c [u8], Vec<u8>, Vec<u8>, i32),
+    Insert(&'c [u8], Vec<u8>, &'c [u8]),
+    Delete(&'c [u8], Vec<u8>),
 }
 
-impl SerializeRow for Values {
+impl SerializeRow for Values<'_> {
     fn serialize(
         &self,
         context: &RowSerializationContext<'_>,
@@ -189,7 +188,7 @@ impl SerializeRow for Values {
                 (partition, sort, value, seconds).serialize(context, writer)
             }
             Self::Insert(partition, sort, value) => {
-                (partition, sort, value.as_ref()).serialize(context, writer)
+                (partition, sort, value).serialize(context, writer)
             }
             Self::Delete(partition, sort) => (partition, sort).serialize(context, writer),
         }

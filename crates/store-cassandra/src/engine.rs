@@ -9,7 +9,7 @@ use scylla::errors::{ExecutionError, PrepareError};
 use scylla::statement::prepared::PreparedStatement;
 use store::{
     Commit, CommitError, Committed, Engine, EngineError, Found, Page, PutError, RangeRequest, Read,
-    ReadError, Row, RowKey, Schema, SchemaError, TableDef, Task, compare_schema,
+    ReadError, Row, RowKey, Schema, SchemaError, TableDef, Task, Writes, compare_schema,
 };
 use tokio::sync::Semaphore;
 
@@ -18,6 +18,7 @@ use crate::cql::Kind;
 use crate::error::{OpenError, Trouble, engine_error, prepare_trouble, trouble};
 use crate::metrics::Metrics;
 use crate::options::Options;
+use crate::put::Batches;
 use crate::retry::Patience;
 use crate::statements::Statements;
 use crate::turns::Turns;
@@ -29,6 +30,7 @@ pub struct CassandraEngine {
     pub(crate) statements: Statements,
     pub(crate) metrics: Metrics,
     pub(crate) turns: Turns,
+    pub(crate) batches: Batches,
     permits: Semaphore,
     tables: RwLock<FxHashSet<&'static str>>,
 }
@@ -52,6 +54,7 @@ impl CassandraEngine {
             statements: Statements::new(options),
             metrics: Metrics::default(),
             turns: Turns::new(),
+            batches: Batches::default(),
             permits: Semaphore::new(options.in_flight.max(1)),
             tables: RwLock::default(),
             options: options.clone(),
@@ -88,9 +91,22 @@ impl CassandraEngine {
         kind: Kind,
         read: Read,
     ) -> Result<Arc<PreparedStatement>, EngineError> {
+        match self.statements.known(table, kind, read) {
+            Some(statement) => Ok(statement),
+            // On the heap: it happens once, and every request would carry its size.
+            None => Box::pin(self.prepare(table, kind, read)).await,
+        }
+    }
+
+    async fn prepare(
+        &self,
+        table: &'static TableDef,
+        kind: Kind,
+        read: Read,
+    ) -> Result<Arc<PreparedStatement>, EngineError> {
         let mut patience = Patience::new(self.options.patience);
         loop {
-            let error = match self.statements.get(&self.session, table, kind, read).await {
+            let error = match self.statements.prepare(&self.session, table, kind, read).await {
                 Ok(statement) => return Ok(statement),
                 Err(error) => error,
             };
@@ -111,7 +127,7 @@ impl CassandraEngine {
     {
         let mut patience = Patience::new(self.options.patience);
         loop {
-            let error = match self.send(request()).await {
+            let error = match self.send(&mut request).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
@@ -124,14 +140,20 @@ impl CassandraEngine {
     }
 
     /// Sends one request when there is room for it.
-    pub(crate) async fn send<T>(
-        &self,
-        request: impl Future<Output = Result<T, ExecutionError>>,
-    ) -> Result<T, ExecutionError> {
+    ///
+    /// It is made here and not by the caller: the driver's requests are large, and each hand they
+    /// pass through copies them.
+    pub(crate) async fn send<T, F>(&self, request: impl FnOnce() -> F) -> Result<T, ExecutionError>
+    where
+        F: Future<Output = Result<T, ExecutionError>>,
+    {
         // The semaphore is never closed; without a permit the request is sent all the same.
-        let _permit = self.permits.acquire().await;
+        let _permit = match self.permits.try_acquire() {
+            Ok(permit) => Some(permit),
+            Err(_) => self.permits.acquire().await.ok(),
+        };
         Metrics::add(&self.metrics.requests, 1);
-        request.await
+        request().await
     }
 }
 
@@ -146,6 +168,10 @@ impl Engine for CassandraEngine {
         keys: &'a [RowKey],
         read: Read,
     ) -> Task<'a, Result<Vec<Found>, ReadError>> {
+        // A path of its own for the usual case: what one future can hold, all of its calls pay for.
+        if let ([key], Writes::Once) = (keys, table.writes()) {
+            return Box::pin(self.get_row(table, key, read));
+        }
         Box::pin(self.get_rows(table, keys, read))
     }
 

@@ -26,6 +26,25 @@ pub(crate) const CHANGES: usize = 100;
 type Wanted = BTreeMap<Vec<u8>, Vec<usize>>;
 
 impl CassandraEngine {
+    /// One row of a `Once` table.
+    pub(crate) async fn get_row(
+        &self,
+        table: &'static TableDef,
+        key: &RowKey,
+        read: Read,
+    ) -> Result<Vec<Found>, ReadError> {
+        self.must_have(table)?;
+        let _turn = self.turn_to_read(table, key.partition(), read).await?;
+        let statement = self.prepared(table, Kind::Get, read).await?;
+        let values = (key.partition(), key.sort());
+        let result = self
+            .repeat("reading a row", || self.session.execute_unpaged(&statement, values))
+            .await?;
+        let rows = rows_result(result)?;
+        let row = rows.maybe_first_row::<(&[u8], Bytes)>().map_err(strange)?;
+        Ok(vec![Found { version: Version::NEVER, value: row.map(|(_, value)| value) }])
+    }
+
     pub(crate) async fn get_rows(
         &self,
         table: &'static TableDef,
@@ -33,11 +52,6 @@ impl CassandraEngine {
         read: Read,
     ) -> Result<Vec<Found>, ReadError> {
         self.must_have(table)?;
-        if let ([key], Writes::Once) = (keys, table.writes()) {
-            let found = self.some_rows(table, key.partition(), &[key.sort()], read).await?;
-            let value = found.rows.into_iter().next().map(|(_, value)| value);
-            return Ok(vec![Found { version: Version::NEVER, value }]);
-        }
         let mut partitions: HashMap<Bytes, Wanted> = HashMap::new();
         for (index, key) in keys.iter().enumerate() {
             let sort = column(table, key.sort());
@@ -181,8 +195,8 @@ pub(crate) fn column(table: &TableDef, sort: &[u8]) -> Vec<u8> {
     }
 }
 
-pub(crate) type Cells = (Bytes, Bytes);
-pub(crate) type Guarded = (Option<Bytes>, Option<Bytes>, Option<i64>);
+type Cells = (Bytes, Bytes);
+type Guarded = (Option<Bytes>, Option<Bytes>, Option<i64>);
 
 /// Rows of one answer, and the version they carry.
 struct Rows {

@@ -37,8 +37,19 @@ impl Statements {
         }
     }
 
-    /// The statement, prepared now if it was not before.
-    pub(crate) async fn get(
+    /// The statement, if it was prepared before.
+    pub(crate) fn known(
+        &self,
+        table: &'static TableDef,
+        kind: Kind,
+        read: Read,
+    ) -> Option<Arc<PreparedStatement>> {
+        let prepared = self.prepared.read().unwrap_or_else(PoisonError::into_inner);
+        prepared.get(&key(table, kind, read)).cloned()
+    }
+
+    /// Prepares the statement.
+    pub(crate) async fn prepare(
         &self,
         session: &Session,
         table: &'static TableDef,
@@ -46,15 +57,13 @@ impl Statements {
         read: Read,
     ) -> Result<Arc<PreparedStatement>, PrepareError> {
         use scylla::statement::Consistency;
-        let serial = kind.reads() && read == Read::Serial;
-        let key = (table.name(), kind, serial);
-        if let Some(found) = self.prepared.read().unwrap_or_else(PoisonError::into_inner).get(&key)
-        {
-            return Ok(found.clone());
-        }
+        let key = key(table, kind, read);
+        let (_, _, serial) = key;
         let mut statement = session.prepare(kind.text(&self.keyspace, table)).await?;
         statement.set_page_size(page_rows(table));
         statement.set_is_idempotent(kind.reads() || matches!(kind, Kind::Put | Kind::Sweep));
+        // The columns of our tables never change, so answers need not describe them each time.
+        statement.set_use_cached_result_metadata(kind.reads());
         if serial {
             statement.set_consistency(match self.level {
                 Level::Quorum => Consistency::Serial,
@@ -66,4 +75,8 @@ impl Statements {
         prepared.insert(key, statement.clone());
         Ok(statement)
     }
+}
+
+fn key(table: &'static TableDef, kind: Kind, read: Read) -> Key {
+    (table.name(), kind, kind.reads() && read == Read::Serial)
 }
