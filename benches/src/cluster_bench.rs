@@ -19,7 +19,7 @@ use store_cassandra::{CassandraEngine, Options, table_name};
 
 use crate::measure::{Cost, Line};
 
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 12;
 const PARTITION_ROWS: u32 = 100;
 const PARTITIONS: usize = 2_000;
 /// Rows of one call of `put`.
@@ -50,31 +50,52 @@ pub(crate) fn run() -> anyhow::Result<()> {
     runtime.block_on(measure(&node.address().to_string()))
 }
 
+/// What is measured.
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    Puts,
+    Singles,
+    Reads,
+    Ranges,
+    Commits,
+}
+
+impl Work {
+    /// In this order, because the later ones read what the first ones have written.
+    const ALL: [Self; 5] = [Self::Puts, Self::Singles, Self::Reads, Self::Ranges, Self::Commits];
+
+    fn line(self) -> Line {
+        match self {
+            Self::Puts => {
+                Line::new("puts, 100 rows a partition", PARTITIONS * PARTITION_ROWS as usize)
+            }
+            Self::Singles => Line::new("puts, a partition each", SINGLES),
+            Self::Reads => Line::new("point reads", READS),
+            Self::Ranges => Line::new("ranges of 100 rows", RANGES),
+            Self::Commits => Line::new("commits, 64 at a time", COMMITS),
+        }
+    }
+}
+
 async fn measure(address: &str) -> anyhow::Result<()> {
     println!("{ROUNDS} rounds, rows of 44 bytes, one node; CPU is this process's\n");
     let ours = Ours::open(address).await?;
     let raw = Raw::open(address).await?;
-    let rows = PARTITIONS * PARTITION_ROWS as usize;
-    let mut lines = [
-        Line::new("puts, 100 rows a partition", rows),
-        Line::new("puts, a partition each", SINGLES),
-        Line::new("point reads", READS),
-        Line::new("ranges of 100 rows", RANGES),
-        Line::new("commits, 64 at a time", COMMITS),
-    ];
+    let mut lines = Work::ALL.map(Work::line);
     for round in 0..ROUNDS as u64 {
         let (first, second) = (2 * round * ROUND_SPAN, (2 * round + 1) * ROUND_SPAN);
-        // The node gets warmer all the time, so they take turns.
-        let (a, b) = if round % 2 == 0 {
-            let a = ours.costs(first).await?;
-            (a, raw.costs(second).await?)
-        } else {
-            let b = raw.costs(second).await?;
-            (ours.costs(first).await?, b)
-        };
-        // The first round warms both up.
-        if round > 0 {
-            for ((line, a), b) in lines.iter_mut().zip(a).zip(b) {
+        for (work, line) in Work::ALL.into_iter().zip(&mut lines) {
+            // They take turns, one workload at a time: the node gets warmer, and what else the
+            // machine does changes from second to second.
+            let (a, b) = if round % 2 == 0 {
+                let a = ours.cost(work, first).await?;
+                (a, raw.cost(work, second).await?)
+            } else {
+                let b = raw.cost(work, second).await?;
+                (ours.cost(work, first).await?, b)
+            };
+            // The first round warms both up.
+            if round > 0 {
                 line.ours.push(a);
                 line.raw.push(b);
             }
@@ -99,12 +120,20 @@ async fn cost(work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<
     Ok(meter.end())
 }
 
-/// Does `work` for each number, some at a time.
-async fn each<F>(count: usize, work: impl Fn(u64) -> F) -> anyhow::Result<()>
+/// Where the partitions of a round begin that have one row each.
+fn apart(first: u64) -> u64 {
+    first + ROUND_SPAN / 2
+}
+
+/// Does `work` for each thing, some at a time.
+async fn each<T, F>(
+    things: impl IntoIterator<Item = T>,
+    work: impl Fn(T) -> F,
+) -> anyhow::Result<()>
 where
     F: Future<Output = anyhow::Result<()>>,
 {
-    stream::iter(0..count as u64).map(work).buffer_unordered(IN_FLIGHT).try_collect().await
+    stream::iter(things).map(work).buffer_unordered(IN_FLIGHT).try_collect().await
 }
 
 struct Ours(Store);
@@ -119,51 +148,69 @@ impl Ours {
         Ok(Self(Store::new(engine, 0)))
     }
 
-    async fn costs(&self, first: u64) -> anyhow::Result<Vec<Cost>> {
-        let store = &self.0;
-        let row = |p: u64, s: u32| ROWS.row(&partition(p), &s, &VALUE.to_vec());
-        // Rows are derived by services, on either side of the comparison.
+    async fn cost(&self, work: Work, first: u64) -> anyhow::Result<Cost> {
+        match work {
+            Work::Puts => self.puts(first).await,
+            Work::Singles => self.singles(apart(first)).await,
+            Work::Reads => cost(each(0..READS as u64, |i| self.get(apart(first) + i))).await,
+            Work::Ranges => cost(each(0..RANGES as u64, |i| self.range(first, i))).await,
+            Work::Commits => cost(each(0..COMMITS as u64, |i| self.commit(first + i))).await,
+        }
+    }
+
+    // Rows are derived by services, on either side of the comparison.
+    async fn puts(&self, first: u64) -> anyhow::Result<Cost> {
         let all = (first..).take(PARTITIONS);
-        let all = all.flat_map(|p| (0..PARTITION_ROWS).map(move |s| row(p, s)));
-        let mut all = all.collect::<Result<Vec<Row>, _>>()?;
-        let puts = cost(async {
-            while !all.is_empty() {
-                let rest = all.split_off(all.len().min(PUT_ROWS));
-                store.put(std::mem::replace(&mut all, rest)).await?;
+        let mut all = all.flat_map(|p| (0..PARTITION_ROWS).map(move |s| row(p, s)));
+        let mut calls = Vec::new();
+        for _ in 0..PARTITIONS * PARTITION_ROWS as usize / PUT_ROWS {
+            calls.push(all.by_ref().take(PUT_ROWS).collect::<anyhow::Result<Vec<Row>>>()?);
+        }
+        let puts = async {
+            for rows in calls {
+                self.0.put(rows).await?;
             }
             Ok(())
-        });
-        let puts = puts.await?;
-        let apart = first + ROUND_SPAN / 2;
-        let all = (0..SINGLES as u64).map(|i| row(apart + i, 0));
-        let all = all.collect::<Result<Vec<Row>, _>>()?;
-        let singles = cost(async { Ok(store.put(all).await?) });
-        let singles = singles.await?;
-        let reads = cost(each(READS, |i| async move {
-            let found = store.get(&ROWS, &partition(apart + i), &0).await?;
-            found.map(|_| ()).context("a row is missing")
-        }));
-        let reads = reads.await?;
-        let ranges = cost(each(RANGES, |i| async move {
-            let key = partition(first + i % PARTITIONS as u64);
-            let page = store.page(&ROWS, &key, PageRequest::first(100)).await?;
-            (page.rows.len() == 100).then_some(()).context("rows are missing")
-        }));
-        let ranges = ranges.await?;
-        let commits = cost(each(COMMITS, |i| async move {
-            let commit = Commit {
-                table: CELLS.def(),
-                partition: CELLS.partition(&(first + i))?,
-                expected: Version::NEVER,
-                changes: vec![CELLS.insert(&0, &VALUE.to_vec())],
-                op: OpId(u128::from(first + i).to_be_bytes()),
-                result: bytes::Bytes::new(),
-            };
-            Ok(store.commit(commit).await.map(|_| ())?)
-        }));
-        Ok(vec![puts, singles, reads, ranges, commits.await?])
+        };
+        cost(puts).await
+    }
+
+    async fn singles(&self, first: u64) -> anyhow::Result<Cost> {
+        let all = (first..).take(SINGLES).map(|p| row(p, 0));
+        let all = all.collect::<anyhow::Result<Vec<Row>>>()?;
+        cost(async { Ok(self.0.put(all).await?) }).await
+    }
+
+    async fn get(&self, number: u64) -> anyhow::Result<()> {
+        let found = self.0.get(&ROWS, &partition(number), &0).await?;
+        found.map(|_| ()).context("a row is missing")
+    }
+
+    async fn range(&self, first: u64, number: u64) -> anyhow::Result<()> {
+        let key = partition(first + number % PARTITIONS as u64);
+        let page = self.0.page(&ROWS, &key, PageRequest::first(100)).await?;
+        (page.rows.len() == 100).then_some(()).context("rows are missing")
+    }
+
+    async fn commit(&self, number: u64) -> anyhow::Result<()> {
+        let commit = Commit {
+            table: CELLS.def(),
+            partition: CELLS.partition(&number)?,
+            expected: Version::NEVER,
+            changes: vec![CELLS.insert(&0, &VALUE.to_vec())],
+            op: OpId(u128::from(number).to_be_bytes()),
+            result: bytes::Bytes::new(),
+        };
+        Ok(self.0.commit(commit).await.map(|_| ())?)
     }
 }
+
+fn row(partition_number: u64, sort: u32) -> anyhow::Result<Row> {
+    Ok(ROWS.row(&partition(partition_number), &sort, &VALUE.to_vec())?)
+}
+
+/// Sort key and value.
+type RawRow = ([u8; 4], Vec<u8>);
 
 struct Raw {
     session: Session,
@@ -195,10 +242,16 @@ impl Raw {
         let (rows, cells) = (format!("bench_raw.{rows}"), format!("bench_raw.{cells}"));
         let columns = "(partition, sort, value) VALUES (?, ?, ?)";
         let range = format!("SELECT sort, value FROM {rows} WHERE partition = ?");
+        let reading = async |rest: &str| {
+            let mut statement = session.prepare(format!("{range} {rest}")).await?;
+            // As the store does.
+            statement.set_use_cached_result_metadata(true);
+            anyhow::Ok(statement)
+        };
         Ok(Self {
             put: session.prepare(format!("INSERT INTO {rows} {columns} USING TIMESTAMP 1")).await?,
-            get: session.prepare(format!("{range} AND sort = ?")).await?,
-            range: session.prepare(format!("{range} AND sort >= ? LIMIT ?")).await?,
+            get: reading("AND sort = ?").await?,
+            range: reading("AND sort >= ? LIMIT ?").await?,
             begin: session
                 .prepare(format!(
                     "UPDATE {cells} SET version = ? WHERE partition = ? IF version = null"
@@ -212,49 +265,61 @@ impl Raw {
         })
     }
 
-    async fn costs(&self, first: u64) -> anyhow::Result<Vec<Cost>> {
-        let session = &self.session;
-        let batches = cost(each(PARTITIONS, |i| async move {
-            let key = partition(first + i);
+    async fn cost(&self, work: Work, first: u64) -> anyhow::Result<Cost> {
+        match work {
+            Work::Puts => self.puts(first).await,
+            Work::Singles => self.singles(apart(first)).await,
+            Work::Reads => cost(each(0..READS as u64, |i| self.get(apart(first) + i))).await,
+            Work::Ranges => cost(each(0..RANGES as u64, |i| self.range(first, i))).await,
+            Work::Commits => cost(each(0..COMMITS as u64, |i| self.commit(first + i))).await,
+        }
+    }
+
+    // Values as the store's side has them: derived before, and dropped when they are written.
+    async fn puts(&self, first: u64) -> anyhow::Result<Cost> {
+        let derive = |_| (0..PARTITION_ROWS).map(|s| (s.to_be_bytes(), VALUE.to_vec())).collect();
+        let all: Vec<Vec<RawRow>> = (0..PARTITIONS).map(derive).collect();
+        let puts = each((first..).zip(all), |(number, rows)| async move {
+            let key = partition(number);
             let mut batch = Batch::new(BatchType::Unlogged);
-            let sorts: Vec<[u8; 4]> = (0..PARTITION_ROWS).map(u32::to_be_bytes).collect();
-            let mut values = Vec::with_capacity(sorts.len());
-            for sort in &sorts {
+            let mut values = Vec::with_capacity(rows.len());
+            for (sort, value) in &rows {
                 batch.append_statement(self.put.clone());
-                values.push((key.as_slice(), sort.as_slice(), VALUE.as_slice()));
+                values.push((key.as_slice(), sort.as_slice(), value.as_slice()));
             }
-            Ok(session.batch(&batch, &values).await.map(|_| ())?)
-        }));
-        let puts = batches.await?;
-        let apart = first + ROUND_SPAN / 2;
-        let zero = 0_u32.to_be_bytes();
-        let singles = cost(each(SINGLES, |i| async move {
-            let key = partition(apart + i);
-            let values = (key.as_slice(), zero.as_slice(), VALUE.as_slice());
-            Ok(session.execute_unpaged(&self.put, values).await.map(|_| ())?)
-        }));
-        let singles = singles.await?;
-        let reads = cost(each(READS, |i| async move {
-            let key = partition(apart + i);
-            let values = (key.as_slice(), zero.as_slice());
-            let rows = session.execute_unpaged(&self.get, values).await?.into_rows_result()?;
-            rows.first_row::<(&[u8], &[u8])>().map(|_| ()).context("a row is missing")
-        }));
-        let reads = reads.await?;
-        let ranges = cost(each(RANGES, |i| async move {
-            let key = partition(first + i % PARTITIONS as u64);
-            let values = (key.as_slice(), [].as_slice() as &[u8], 101_i32);
-            let rows = session.execute_unpaged(&self.range, values).await?.into_rows_result()?;
-            let mut found = Vec::new();
-            for row in rows.rows::<(&[u8], &[u8])>()? {
-                let (sort, value) = row?;
-                found.push((u32::from_be_bytes(sort.try_into()?), value.to_vec()));
-            }
-            (found.len() == 100).then_some(()).context("rows are missing")
-        }));
-        let ranges = ranges.await?;
-        let commits = cost(each(COMMITS, |i| self.commit(first + i)));
-        Ok(vec![puts, singles, reads, ranges, commits.await?])
+            Ok(self.session.batch(&batch, &values).await.map(|_| ())?)
+        });
+        cost(puts).await
+    }
+
+    async fn singles(&self, first: u64) -> anyhow::Result<Cost> {
+        let all: Vec<RawRow> = (0..SINGLES).map(|_| ([0; 4], VALUE.to_vec())).collect();
+        let puts = each((first..).zip(all), |(number, (sort, value))| async move {
+            let key = partition(number);
+            let values = (key.as_slice(), sort.as_slice(), value.as_slice());
+            Ok(self.session.execute_unpaged(&self.put, values).await.map(|_| ())?)
+        });
+        cost(puts).await
+    }
+
+    async fn get(&self, number: u64) -> anyhow::Result<()> {
+        let key = partition(number);
+        let values = (key.as_slice(), [0_u8; 4].as_slice());
+        let rows = self.session.execute_unpaged(&self.get, values).await?.into_rows_result()?;
+        let (_, value) = rows.first_row::<(&[u8], Vec<u8>)>()?;
+        (!value.is_empty()).then_some(()).context("a row is missing")
+    }
+
+    async fn range(&self, first: u64, number: u64) -> anyhow::Result<()> {
+        let key = partition(first + number % PARTITIONS as u64);
+        let values = (key.as_slice(), [].as_slice() as &[u8], 101_i32);
+        let rows = self.session.execute_unpaged(&self.range, values).await?.into_rows_result()?;
+        let mut found = Vec::new();
+        for row in rows.rows::<(&[u8], &[u8])>()? {
+            let (sort, value) = row?;
+            found.push((u32::from_be_bytes(sort.try_into()?), value.to_vec()));
+        }
+        (found.len() == 100).then_some(()).context("rows are missing")
     }
 
     async fn commit(&self, number: u64) -> anyhow::Result<()> {
