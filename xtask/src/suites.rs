@@ -77,7 +77,7 @@ pub(crate) const SUITES: &[Suite] = &[
             Cargo(&["test", "--workspace", "--doc"]),
             Cargo(&["test", "-p=devnet", "-p=parts", "-p=placement", "-p=xtask", "--tests"]),
             Cargo(&["test", "-p=ostrakon", "--test=browser", "--test=commands"]),
-            Cargo(&["test", "-p=ostrakon", "--test=lease", "--test=running"]),
+            Cargo(&["test", "-p=ostrakon", "--test=lease", "--test=running", "--test=streams"]),
         ],
     },
     Suite {

@@ -4,8 +4,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::{Extension, Router};
+use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use platform::http::{Peer, Stall};
@@ -28,8 +31,37 @@ const BUFFER_BYTES: usize = 64 * 1024;
 /// How long requests get to end when the server stops.
 const GRACE: Duration = Duration::from_secs(10);
 
+/// Raises the number of files this process may open as far as it may: a connection is one, and the
+/// usual limit is far below what the system allows.
+pub(super) fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    if limit.current != limit.maximum && setrlimit(Resource::Nofile, raised).is_err() {
+        tracing::warn!(?limit, "the limit of open files could not be raised");
+    }
+}
+
+/// The routes, as requests of one client see them. A layer around them would be a copy of all routes
+/// for every connection.
+struct Routes {
+    routes: TowerToHyperService<Router>,
+    peer: Peer,
+}
+
+impl Service<Request<Incoming>> for Routes {
+    type Response = <TowerToHyperService<Router> as Service<Request<Incoming>>>::Response;
+    type Error = <TowerToHyperService<Router> as Service<Request<Incoming>>>::Error;
+    type Future = <TowerToHyperService<Router> as Service<Request<Incoming>>>::Future;
+
+    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
+        request.extensions_mut().insert(self.peer);
+        self.routes.call(request)
+    }
+}
+
 /// A connection with the routes behind it.
-type Connection = http1::Connection<TokioIo<Stall<TcpStream>>, TowerToHyperService<Router>>;
+type Connection = http1::Connection<TokioIo<Stall<TcpStream>>, Routes>;
 
 /// Serves until told to stop.
 pub(crate) async fn serve(listener: TcpListener, router: Router, mut stop: watch::Receiver<bool>) {
@@ -42,8 +74,8 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, mut stop: watch
             accepted = accept(&listener, &permits) => accepted,
         };
         let Some((stream, peer, permit)) = accepted else { continue };
-        let router = router.clone().layer(Extension(peer));
-        connections.spawn(connection(stream, permit, router, stop.clone()));
+        let routes = Routes { routes: TowerToHyperService::new(router.clone()), peer };
+        connections.spawn(connection(stream, permit, routes, stop.clone()));
     }
     drop(listener);
     let ended = timeout(GRACE, async { while connections.join_next().await.is_some() {} }).await;
@@ -71,13 +103,13 @@ async fn accept(
 async fn connection(
     stream: TcpStream,
     permit: OwnedSemaphorePermit,
-    router: Router,
+    routes: Routes,
     mut stop: watch::Receiver<bool>,
 ) {
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(BUFFER_BYTES);
     let stream = TokioIo::new(Stall::new(stream, UNREAD));
-    let connection = builder.serve_connection(stream, TowerToHyperService::new(router));
+    let connection = builder.serve_connection(stream, routes);
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => Ok(ended),
@@ -100,6 +132,7 @@ async fn finish(mut connection: Pin<&mut Connection>) -> Result<hyper::Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axum::Extension;
     use axum::routing::get;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 

@@ -81,6 +81,7 @@ pub(crate) async fn run<E>(
 ) -> anyhow::Result<()> {
     // Signals are caught from here on: an early Ctrl-C also ends cleanly.
     let signal = signals::catch()?;
+    http::raise_file_limit();
     let opened = Arc::new(opened);
     // Before anything is written: it fails when another server has the directory.
     let socket = socket::AdminSocket::bind(&settings.data)?;
@@ -141,6 +142,7 @@ pub(crate) async fn work(
     ready: impl FnOnce(),
 ) -> anyhow::Result<()> {
     let signal = signals::catch()?;
+    http::raise_file_limit();
     let platform = open_platform(store, settings).await?;
     let (stop, stopped) = watch::channel(false);
     let followed = platform.chains.follow();

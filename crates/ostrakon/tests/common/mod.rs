@@ -134,6 +134,11 @@ impl Server {
         server
     }
 
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The whole answer to a GET.
     pub(crate) fn get(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
