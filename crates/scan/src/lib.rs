@@ -17,6 +17,7 @@
 //! | [`tables`] | all tables |
 //! | [`derive`] | an epoch to its rows: pure |
 //! | [`ingest`] | what derivation must know, read through the branch; write and publish |
+//! | [`message`], [`source`], [`follow`] | what a node says, how it is asked, how it is followed |
 //! | [`query`] | answers from a view |
 //!
 //! # Invariants
@@ -30,16 +31,19 @@
 //!
 //! # Deliberately absent, for now
 //!
-//! - The source (JSON-RPC and pub-sub of a node), receipts and the executed lane, the API, the
-//!   pages and the Redis keys: they come next.
+//! - Pub-sub of a node, receipts and the executed lane, the API, the pages and the Redis keys: they
+//!   come next.
 //! - Contracts that a transaction creates are not listed under their own address yet: it is known
 //!   with the receipt.
 
 pub mod address;
 pub mod derive;
+pub mod follow;
 pub mod ingest;
 mod lists;
+pub mod message;
 pub mod query;
+pub mod source;
 pub mod tables;
 mod types;
 
