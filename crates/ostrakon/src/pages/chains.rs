@@ -85,7 +85,7 @@ async fn all(State(app): State<Arc<App>>, visitor: Visitor) -> Result<Response, 
             @if rows.is_empty() {
                 (web::empty(words.no_chains, words.no_chains_advice))
             } @else {
-                div.scroll { (table(words, &rows)) }
+                div.scroll role="region" tabindex="0" aria-label=(words.chains) { (table(words, &rows)) }
             }
         }
     };
@@ -160,7 +160,9 @@ async fn one(
             @if chain.nodes.is_empty() {
                 (web::empty(words.no_nodes, words.no_nodes_advice))
             } @else {
-                div.scroll { (nodes(words, chain, &tips)) }
+                div.scroll role="region" tabindex="0" aria-label=(words.nodes) {
+                    (nodes(words, chain, &tips))
+                }
             }
         }
     };

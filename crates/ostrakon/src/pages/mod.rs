@@ -32,6 +32,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         router = router.route(asset.path, get(move || async move { serve(asset) }));
     }
     router
+        .route("/favicon.ico", get(|| async { icon() }))
         .merge(home::routes())
         .merge(search::routes())
         .merge(sign::routes())
@@ -46,6 +47,14 @@ pub(crate) fn router(app: Arc<App>) -> Router {
 /// Answers with a file of the pages.
 fn serve(asset: &'static assets::Asset) -> Response {
     let keep = "public, max-age=31536000, immutable";
+    ([(header::CONTENT_TYPE, asset.kind), (header::CACHE_CONTROL, keep)], asset.text)
+        .into_response()
+}
+
+/// Answers browsers that show something without a frame: a report, JSON, measurements.
+fn icon() -> Response {
+    let keep = "public, max-age=86400";
+    let asset = &assets::ICON_FILE;
     ([(header::CONTENT_TYPE, asset.kind), (header::CACHE_CONTROL, keep)], asset.text)
         .into_response()
 }

@@ -79,7 +79,7 @@ fn list(words: &Messages, hits: &[Hit]) -> Markup {
             (web::empty(words.search_none, words.search_none_advice))
         } @else {
             h2 { (words.found) }
-            div.scroll {
+            div.scroll role="region" tabindex="0" aria-label=(words.found) {
                 table {
                     thead { tr { th { (words.name) } th { (words.kind) } th { (words.chain) } } }
                     tbody {

@@ -122,7 +122,7 @@ impl Status<'_> {
         html! {
             section {
                 h2 { (words.tables) }
-                div.scroll {
+                div.scroll role="region" tabindex="0" aria-label=(words.tables) {
                     table.cards {
                         thead { tr { @for (name, class) in head {
                             th scope="col" class=[Some(class).filter(|c| !c.is_empty())] { (name) }
@@ -174,7 +174,7 @@ impl Status<'_> {
         html! {
             section {
                 h2 { (words.starts) }
-                div.scroll {
+                div.scroll role="region" tabindex="0" aria-label=(words.starts) {
                     table.plain {
                         thead { tr {
                             @for name in [words.number, words.time, words.version] {

@@ -32,7 +32,7 @@ pub fn content(document: &Value, kinds: &[&'static Kind]) -> Markup {
         p.lead { (document["info"]["description"].as_str().unwrap_or_default()) }
         p { a href="/api/openapi.json" { "OpenAPI 3.1" } " · " a href="#problems" { "Problems" }
             " · " a href="#schemas" { "Schemas" } }
-        nav aria-label="API" {
+        nav.contents aria-label="API" {
             @for (tag, operations) in &groups {
                 h2 { (tag) }
                 ul {

@@ -29,7 +29,7 @@ pub(super) fn projects(
             @if list.projects.is_empty() {
                 (web::empty(words.no_projects, words.no_projects_advice))
             } @else {
-                div.scroll { table {
+                div.scroll role="region" tabindex="0" aria-label=(words.your_projects) { table {
                     thead { tr {
                         th { (words.name) } th { (words.chain) } th { (words.created) }
                         th { (words.updated) }
