@@ -117,6 +117,12 @@ pub fn caller(who: &Who) -> Option<Caller> {
     Some(Caller { user, role, scopes: allowed.collect::<accounts::Scopes>(), credential })
 }
 
+/// Whether the text is the whole name of what was found: its title, or its id, which ends the path.
+fn is_named(hit: &crate::search::Hit, text: &str) -> bool {
+    let id = hit.path.rsplit('/').next().unwrap_or_default();
+    hit.title.eq_ignore_ascii_case(text) || id.eq_ignore_ascii_case(text)
+}
+
 impl Finder for Platform {
     fn find<'a>(
         &'a self,
@@ -129,7 +135,7 @@ impl Finder for Platform {
                 .map_err(|error| Problem::bad_query("q", error.to_string()))?;
             let found = self.searchers.find(&query).await;
             let hits = found.hits.into_iter().take(limit).map(|hit| Hit {
-                exact: hit.title.eq_ignore_ascii_case(query.text()),
+                exact: is_named(&hit, query.text()),
                 kind: hit.kind.to_owned(),
                 title: hit.title,
                 page: hit.path,
