@@ -94,6 +94,8 @@ pub enum TokenError {
     /// It would end before it begins, or it may do nothing, or more than its owner.
     #[error("the token is not possible: {remedy}")]
     Invalid {
+        /// Which of its fields.
+        field: &'static str,
         /// What to do about it.
         remedy: &'static str,
     },

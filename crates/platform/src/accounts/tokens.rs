@@ -110,10 +110,11 @@ fn check(new: &NewToken, now: u64) -> Result<(), TokenError> {
         return Err(TokenError::Name);
     }
     if new.scopes.is_empty() {
-        return Err(TokenError::Invalid { remedy: "give it at least one scope" });
+        return Err(TokenError::Invalid { field: "scopes", remedy: "give it at least one scope" });
     }
     if new.expires.is_some_and(|end| end <= now) {
-        return Err(TokenError::Invalid { remedy: "let it end in the future, or never" });
+        let remedy = "let it end in the future, or never";
+        return Err(TokenError::Invalid { field: "expires", remedy });
     }
     Ok(())
 }
@@ -122,7 +123,7 @@ fn allowed(seen: &Seen, token: &Token) -> Result<(), TokenError> {
     let profile = seen.profile.as_ref().ok_or(TokenError::Missing)?;
     if token.scopes.has(Scope::Operator) && profile.role != Role::Operator {
         let remedy = "only operators make tokens with the scope operator; leave it out";
-        return Err(TokenError::Invalid { remedy });
+        return Err(TokenError::Invalid { field: "scopes", remedy });
     }
     if seen.tokens.values().any(|there| there.name == token.name) {
         return Err(TokenError::Taken);

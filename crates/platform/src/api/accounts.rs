@@ -14,7 +14,7 @@ use super::{Api, user};
 use crate::accounts::{Account, LoggedIn, Role, UserId};
 use crate::bridge::{self, SESSION_SECONDS};
 use crate::http::{
-    Client, Json, MaybeWho, Operation, Operator, Path, Problem, Via, Who, csrf, kinds,
+    Client, Json, MaybeWho, Operation, Operator, Path, Problem, Via, Who, csrf,
 };
 
 /// A name and a password.
@@ -22,10 +22,10 @@ use crate::http::{
 #[serde(deny_unknown_fields)]
 struct Credentials {
     /// 3 to 32 letters, digits and `.`, `-`, `_`, with none of these at its ends.
-    #[schema(example = "ann")]
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{1,30}[A-Za-z0-9]$", example = "ann")]
     name: String,
     /// 10 to 256 characters.
-    #[schema(format = Password)]
+    #[schema(format = Password, min_length = 10, max_length = 256)]
     password: String,
 }
 
@@ -37,7 +37,7 @@ struct NewPassword {
     #[schema(format = Password)]
     old: String,
     /// The one that shall hold, 10 to 256 characters.
-    #[schema(format = Password)]
+    #[schema(format = Password, min_length = 10, max_length = 256)]
     new: String,
 }
 
@@ -175,10 +175,7 @@ async fn log_out(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     if who.is_some_and(|who| who.via != Via::Session) {
-        return Err(Problem::new(
-            &kinds::BAD_REQUEST,
-            "There is no session to end. Tokens are revoked, keys are rotated.",
-        ));
+        return Err(Problem::forbidden("a session to end: tokens are revoked, keys are rotated"));
     }
     if let Some(secret) = api.jar.secret(&headers) {
         api.platform.accounts.log_out(&secret).await?;
@@ -195,7 +192,7 @@ fn missing(name: &str) -> Problem {
 /// For operators.
 #[utoipa::path(get, path = "/api/accounts/{name}", tag = "accounts",
     operation_id = "find_account",
-    params(("name" = String, Path, description = "Its name.")),
+    params(("name" = String, Path, description = "Its name.", pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{1,30}[A-Za-z0-9]$")),
     responses((status = 200, description = "The account.", body = ShownAccount)))]
 async fn find(
     State(api): State<Api>,
@@ -212,7 +209,7 @@ async fn find(
 /// It holds from the next request on, also in open sessions. For operators.
 #[utoipa::path(put, path = "/api/accounts/{name}/role", tag = "accounts",
     operation_id = "set_role",
-    params(("name" = String, Path, description = "Its name.")), request_body = NewRole,
+    params(("name" = String, Path, description = "Its name.", pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{1,30}[A-Za-z0-9]$")), request_body = NewRole,
     responses((status = 204, description = "It holds.")))]
 async fn set_role(
     State(api): State<Api>,

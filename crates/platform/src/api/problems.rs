@@ -122,7 +122,7 @@ impl From<TokenError> for Problem {
     fn from(error: TokenError) -> Self {
         match error {
             TokenError::Name => Self::bad_body("name", sentence(&error)),
-            TokenError::Invalid { .. } => Self::bad_body("scopes", sentence(&error)),
+            TokenError::Invalid { field, .. } => Self::bad_body(field, sentence(&error)),
             TokenError::Taken | TokenError::Full => Self::conflict(sentence(&error)),
             TokenError::Missing => Self::new(&kinds::NOT_FOUND, sentence(&error)),
             TokenError::Store(error) => error.into(),

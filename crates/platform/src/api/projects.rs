@@ -13,18 +13,19 @@ use super::{Api, user};
 use crate::accounts::{Scope, UserId};
 use crate::bridge;
 use crate::chains::ChainName;
-use crate::http::{Items, Json, List, Operation, Operator, PageParams, Path, Problem, Query, Who};
+use crate::http::{Items, Json, List, Operation, Operator, Path, Problem, Query, Who};
 use crate::projects::{By, ListRequest, NewProject, Pid, Project, Status, Which};
 
 /// A project to be made.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct WantedProject {
     /// For which chain.
-    #[schema(example = "conflux")]
+    #[schema(pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32, example = "conflux")]
     chain: String,
     /// What you call it.
-    #[schema(min_length = 1, max_length = 64, example = "wallet")]
+    #[schema(min_length = 1, max_length = 64, pattern = r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+        example = "wallet")]
     name: String,
 }
 
@@ -33,13 +34,13 @@ struct Wanted {
 #[serde(deny_unknown_fields)]
 struct Renamed {
     /// What you call it from now on.
-    #[schema(min_length = 1, max_length = 64)]
+    #[schema(min_length = 1, max_length = 64, pattern = r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$")]
     name: String,
 }
 
 /// A project.
 #[derive(Debug, Serialize, ToSchema)]
-struct Shown {
+struct ShownProject {
     /// Its id.
     id: String,
     /// For which chain.
@@ -56,7 +57,7 @@ struct Shown {
 #[derive(Debug, Serialize, ToSchema)]
 struct WithKey {
     /// The project.
-    project: Shown,
+    project: ShownProject,
     /// The key, shown this once. Absent when the same operation was done before: then rotate it.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
@@ -96,8 +97,10 @@ enum Direction {
 #[into_params(parameter_in = Query)]
 struct Filter {
     /// Whose. Yours without it; operators may name others.
+    #[param(min_length = 3, max_length = 32)]
     owner: Option<String>,
     /// Only of this chain.
+    #[param(pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32)]
     chain: Option<String>,
     /// Ordered by what.
     #[serde(default)]
@@ -136,8 +139,10 @@ struct OfChain {
 #[into_params(parameter_in = Query)]
 struct Counting {
     /// Whose. Those of everybody without it.
+    #[param(min_length = 3, max_length = 32)]
     owner: Option<String>,
     /// Only of this chain.
+    #[param(pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32)]
     chain: Option<String>,
     /// Made from this moment on, Unix milliseconds. Needs `owner`.
     from: Option<u64>,
@@ -145,7 +150,7 @@ struct Counting {
     to: Option<u64>,
 }
 
-impl From<Project> for Shown {
+impl From<Project> for ShownProject {
     fn from(project: Project) -> Self {
         Self {
             id: project.pid.to_string(),
@@ -202,8 +207,14 @@ fn missing(pid: &str) -> Problem {
 ///
 /// A page has at most 200. Operators may ask for those of others.
 #[utoipa::path(get, path = "/api/projects", tag = "projects", operation_id = "projects",
-    params(PageParams, Filter),
-    responses((status = 200, description = "A page.", body = Items<Shown>)))]
+    params(
+        ("limit" = Option<u16>, Query, description = "Items of the page, else 50.", minimum = 1,
+            maximum = 200),
+        ("cursor" = Option<String>, Query,
+            description = "`next` of the page before, of the same list with the same filter."),
+        Filter,
+    ),
+    responses((status = 200, description = "A page.", body = Items<ShownProject>)))]
 async fn projects(
     State(api): State<Api>,
     who: Who,
@@ -220,8 +231,15 @@ async fn projects(
 /// Of everybody, for operators. A page has at most 200.
 #[utoipa::path(get, path = "/api/chains/{chain}/projects", tag = "projects",
     operation_id = "projects_of_chain",
-    params(("chain" = String, Path, description = "Its name."), PageParams, OfChain),
-    responses((status = 200, description = "A page.", body = Items<Shown>)))]
+    params(
+        ("chain" = String, Path, description = "Its name."),
+        ("limit" = Option<u16>, Query, description = "Items of the page, else 50.", minimum = 1,
+            maximum = 200),
+        ("cursor" = Option<String>, Query,
+            description = "`next` of the page before, of the same list with the same filter."),
+        OfChain,
+    ),
+    responses((status = 200, description = "A page.", body = Items<ShownProject>)))]
 async fn of_chain(
     State(api): State<Api>,
     _operator: Operator,
@@ -257,7 +275,7 @@ async fn page<F>(
     };
     let page = api.platform.projects.list(&request).await?;
     let next = page.next.as_deref().map(Cursor::parse).transpose()?;
-    let items: Vec<Shown> = page.projects.into_iter().map(Shown::from).collect();
+    let items: Vec<ShownProject> = page.projects.into_iter().map(ShownProject::from).collect();
     Ok(list.answer(items, next.as_ref()))
 }
 
@@ -296,13 +314,13 @@ async fn count(
 
 /// Make a project.
 #[utoipa::path(post, path = "/api/projects", tag = "projects", operation_id = "create_project",
-    request_body = Wanted,
+    request_body = WantedProject,
     responses((status = 201, description = "Its key is shown this once.", body = WithKey)))]
 async fn create(
     State(api): State<Api>,
     who: Who,
     operation: Operation,
-    Json(wanted): Json<Wanted>,
+    Json(wanted): Json<WantedProject>,
 ) -> Result<(StatusCode, Json<WithKey>), Problem> {
     let uid = user(&who, "write")?;
     let new = NewProject { uid, chain: wanted.chain, name: wanted.name };
@@ -313,13 +331,13 @@ async fn create(
 
 /// A project of yours.
 #[utoipa::path(get, path = "/api/projects/{id}", tag = "projects", operation_id = "project",
-    params(("id" = String, Path, description = "Its id.")),
-    responses((status = 200, description = "The project.", body = Shown)))]
+    params(("id" = String, Path, description = "Its id.", pattern = "^[0-9a-f]{32}$")),
+    responses((status = 200, description = "The project.", body = ShownProject)))]
 async fn project(
     State(api): State<Api>,
     who: Who,
     Path(id): Path<String>,
-) -> Result<Json<Shown>, Problem> {
+) -> Result<Json<ShownProject>, Problem> {
     let user = user(&who, "read")?;
     let found = api.platform.projects.find(pid_of(&id)?).await?;
     let own = found.filter(|it| it.uid == user && it.status == Status::Active);
@@ -329,15 +347,15 @@ async fn project(
 /// Rename a project.
 #[utoipa::path(patch, path = "/api/projects/{id}", tag = "projects",
     operation_id = "rename_project",
-    params(("id" = String, Path, description = "Its id.")), request_body = Renamed,
-    responses((status = 200, description = "The project.", body = Shown)))]
+    params(("id" = String, Path, description = "Its id.", pattern = "^[0-9a-f]{32}$")), request_body = Renamed,
+    responses((status = 200, description = "The project.", body = ShownProject)))]
 async fn rename(
     State(api): State<Api>,
     who: Who,
     operation: Operation,
     Path(id): Path<String>,
     Json(renamed): Json<Renamed>,
-) -> Result<Json<Shown>, Problem> {
+) -> Result<Json<ShownProject>, Problem> {
     let user = user(&who, "write")?;
     let (pid, name) = (pid_of(&id)?, &renamed.name);
     let project = api.platform.projects.rename(&user, pid, name, operation.id).await?;
@@ -349,7 +367,7 @@ async fn rename(
 /// It leaves all lists and counts, and its key opens nothing.
 #[utoipa::path(delete, path = "/api/projects/{id}", tag = "projects",
     operation_id = "delete_project",
-    params(("id" = String, Path, description = "Its id.")),
+    params(("id" = String, Path, description = "Its id.", pattern = "^[0-9a-f]{32}$")),
     responses((status = 204, description = "It is gone.")))]
 async fn delete(
     State(api): State<Api>,
@@ -367,7 +385,7 @@ async fn delete(
 /// The old one opens nothing from then on; within five seconds no process remembers it.
 #[utoipa::path(post, path = "/api/projects/{id}/key", tag = "projects",
     operation_id = "rotate_key",
-    params(("id" = String, Path, description = "Its id.")),
+    params(("id" = String, Path, description = "Its id.", pattern = "^[0-9a-f]{32}$")),
     responses((status = 200, description = "The key is shown this once.", body = WithKey)))]
 async fn rotate(
     State(api): State<Api>,

@@ -14,28 +14,29 @@ use crate::http::{Items, Json, Path, Problem, Who};
 /// A token to be made.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct WantedToken {
     /// What you call it.
-    #[schema(min_length = 1, max_length = 64, example = "laptop")]
+    #[schema(min_length = 1, max_length = 64, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$",
+        example = "laptop")]
     name: String,
     /// What it may.
     #[schema(min_items = 1)]
     scopes: Vec<Scope>,
-    /// When it ends by itself, Unix milliseconds.
+    /// When it ends by itself, Unix milliseconds; in the future.
     #[serde(default)]
     expires: Option<u64>,
 }
 
 /// A token that was made.
 #[derive(Debug, Serialize, ToSchema)]
-struct Made {
+struct MadeToken {
     /// The token. It is shown this once.
     token: String,
 }
 
 /// A token in a list.
 #[derive(Debug, Serialize, ToSchema)]
-struct Shown {
+struct ListedToken {
     /// The id to revoke it by.
     id: String,
     /// What you call it.
@@ -57,10 +58,10 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
 ///
 /// Oldest first, all at once: there are at most 50.
 #[utoipa::path(get, path = "/api/account/tokens", tag = "accounts", operation_id = "tokens",
-    responses((status = 200, description = "Without their secrets.", body = Items<Shown>)))]
-async fn tokens(State(api): State<Api>, who: Who) -> Result<Json<Items<Shown>>, Problem> {
+    responses((status = 200, description = "Without their secrets.", body = Items<ListedToken>)))]
+async fn tokens(State(api): State<Api>, who: Who) -> Result<Json<Items<ListedToken>>, Problem> {
     let tokens = api.platform.accounts.tokens(&user(&who, "read")?).await?;
-    let shown = |ShownToken { id, token }| Shown {
+    let shown = |ShownToken { id, token }| ListedToken {
         id,
         name: token.name,
         scopes: token.scopes.into(),
@@ -75,21 +76,21 @@ async fn tokens(State(api): State<Api>, who: Who) -> Result<Json<Items<Shown>>, 
 /// A credential never makes one that may do more than itself. Not repeatable: if the answer is
 /// lost, revoke the token and make another.
 #[utoipa::path(post, path = "/api/account/tokens", tag = "accounts",
-    operation_id = "create_token", request_body = Wanted,
-    responses((status = 201, description = "It is shown this once.", body = Made)))]
+    operation_id = "create_token", request_body = WantedToken,
+    responses((status = 201, description = "It is shown this once.", body = MadeToken)))]
 async fn create(
     State(api): State<Api>,
     who: Who,
-    Json(wanted): Json<Wanted>,
-) -> Result<(StatusCode, Json<Made>), Problem> {
+    Json(wanted): Json<WantedToken>,
+) -> Result<(StatusCode, Json<MadeToken>), Problem> {
     let user = user(&who, "write")?;
     for scope in &wanted.scopes {
         who.require(crate::bridge::scope_name(*scope))?;
     }
-    let Wanted { name, scopes, expires } = wanted;
+    let WantedToken { name, scopes, expires } = wanted;
     let new = NewToken { name, scopes: scopes.into_iter().collect(), expires };
     let secret = api.platform.accounts.create_token(&user, new).await?;
-    Ok((StatusCode::CREATED, Json(Made { token: secret.reveal().to_owned() })))
+    Ok((StatusCode::CREATED, Json(MadeToken { token: secret.reveal().to_owned() })))
 }
 
 /// Revoke a personal token.
@@ -97,7 +98,7 @@ async fn create(
 /// From then on it is refused by every process.
 #[utoipa::path(delete, path = "/api/account/tokens/{id}", tag = "accounts",
     operation_id = "revoke_token",
-    params(("id" = String, Path, description = "Its id in the list.")),
+    params(("id" = String, Path, description = "Its id in the list.", pattern = "^[0-9a-f]+$")),
     responses((status = 204, description = "It is refused.")))]
 async fn revoke(
     State(api): State<Api>,

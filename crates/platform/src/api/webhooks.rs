@@ -16,23 +16,29 @@ use crate::webhooks::{NewWebhook, ShownWebhook, WebhookId};
 /// A webhook to be made.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct WantedWebhook {
     /// Where events are posted, `https://`.
-    #[schema(max_length = 512, example = "https://example.org/hook")]
+    #[schema(max_length = 512, pattern = "^https?://.", example = "https://example.org/hook")]
     url: String,
     /// Kinds (`chain.tip`) or beginnings of kinds (`chain.*`); all when empty.
     #[serde(default)]
-    #[schema(max_items = 16)]
+    #[schema(value_type = Vec<EventKinds>, max_items = 16)]
     kinds: Vec<String>,
     /// Only of this chain.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32)]
     chain: Option<ChainName>,
 }
 
+/// A kind of events (`chain.tip`), or the beginning of kinds (`chain.*`).
+#[derive(ToSchema)]
+#[schema(pattern = r"^[a-z0-9_]+((\.[a-z0-9_]+)+|(\.[a-z0-9_]+)*\.\*)$", max_length = 64)]
+#[allow(dead_code, reason = "it describes the text for the API document")]
+struct EventKinds(String);
+
 /// A webhook that was made.
 #[derive(Debug, Serialize, ToSchema)]
-struct Made {
+struct MadeWebhook {
     /// Its id.
     id: String,
     /// What deliveries are signed with. It is shown this once.
@@ -41,7 +47,7 @@ struct Made {
 
 /// A webhook in a list.
 #[derive(Debug, Serialize, ToSchema)]
-struct Shown {
+struct ListedWebhook {
     /// Its id.
     id: String,
     /// Where events are posted.
@@ -65,7 +71,7 @@ struct Shown {
     disabled: Option<String>,
 }
 
-impl From<ShownWebhook> for Shown {
+impl From<ShownWebhook> for ListedWebhook {
     fn from(hook: ShownWebhook) -> Self {
         let ShownWebhook { id, url, filter, created, state } = hook;
         Self {
@@ -93,10 +99,10 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
 ///
 /// Oldest first, all at once: there are at most 20.
 #[utoipa::path(get, path = "/api/webhooks", tag = "webhooks", operation_id = "webhooks",
-    responses((status = 200, description = "Without their secrets.", body = Items<Shown>)))]
-async fn webhooks(State(api): State<Api>, who: Who) -> Result<Json<Items<Shown>>, Problem> {
+    responses((status = 200, description = "Without their secrets.", body = Items<ListedWebhook>)))]
+async fn webhooks(State(api): State<Api>, who: Who) -> Result<Json<Items<ListedWebhook>>, Problem> {
     let hooks = api.platform.webhooks.list(&user(&who, "read")?).await?;
-    Ok(Json(Items { items: hooks.into_iter().map(Shown::from).collect(), next: None }))
+    Ok(Json(Items { items: hooks.into_iter().map(ListedWebhook::from).collect(), next: None }))
 }
 
 /// Make a webhook.
@@ -104,18 +110,18 @@ async fn webhooks(State(api): State<Api>, who: Who) -> Result<Json<Items<Shown>>
 /// It hears of events from now on, in order and at least once. Every delivery carries
 /// `Ostrakon-Signature: t=<seconds>,v1=<hex>`, the HMAC-SHA256 over the time, a dot and the body.
 #[utoipa::path(post, path = "/api/webhooks", tag = "webhooks", operation_id = "create_webhook",
-    request_body = Wanted,
-    responses((status = 201, description = "Its secret is shown this once.", body = Made)))]
+    request_body = WantedWebhook,
+    responses((status = 201, description = "Its secret is shown this once.", body = MadeWebhook)))]
 async fn create(
     State(api): State<Api>,
     who: Who,
-    Json(wanted): Json<Wanted>,
-) -> Result<(StatusCode, Json<Made>), Problem> {
+    Json(wanted): Json<WantedWebhook>,
+) -> Result<(StatusCode, Json<MadeWebhook>), Problem> {
     let user = user(&who, "write")?;
-    let Wanted { url, kinds, chain } = wanted;
+    let WantedWebhook { url, kinds, chain } = wanted;
     let new = NewWebhook { url, filter: EventFilter { kinds, chain } };
     let (id, secret) = api.platform.webhooks.create(&user, new).await?;
-    let made = Made { id: id.to_string(), secret: secret.reveal().to_owned() };
+    let made = MadeWebhook { id: id.to_string(), secret: secret.reveal().to_owned() };
     Ok((StatusCode::CREATED, Json(made)))
 }
 
@@ -127,7 +133,7 @@ fn id_of(text: &str) -> Result<WebhookId, Problem> {
 /// Remove a webhook.
 #[utoipa::path(delete, path = "/api/webhooks/{id}", tag = "webhooks",
     operation_id = "remove_webhook",
-    params(("id" = String, Path, description = "Its id.")),
+    params(("id" = String, Path, description = "Its id.", pattern = "^[0-9a-f]{32}$")),
     responses((status = 204, description = "It is gone.")))]
 async fn remove(
     State(api): State<Api>,
@@ -143,7 +149,7 @@ async fn remove(
 /// One that was disabled, or that pauses after a failure, is tried again where it stopped.
 #[utoipa::path(post, path = "/api/webhooks/{id}/enable", tag = "webhooks",
     operation_id = "enable_webhook",
-    params(("id" = String, Path, description = "Its id.")),
+    params(("id" = String, Path, description = "Its id.", pattern = "^[0-9a-f]{32}$")),
     responses((status = 204, description = "It goes on.")))]
 async fn enable(
     State(api): State<Api>,

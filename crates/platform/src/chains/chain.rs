@@ -41,12 +41,13 @@ pub enum ChainKind {
 #[serde(deny_unknown_fields)]
 pub struct Chain {
     /// The name in addresses and keys: 2 to 32 lower-case letters, digits and single hyphens.
-    #[schema(value_type = String, example = "conflux")]
+    #[schema(value_type = String, pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32,
+        example = "conflux")]
     pub name: ChainName,
     /// What its nodes speak.
     pub kind: ChainKind,
     /// Which network: `mainnet`, `testnet`, `regtest`, a number.
-    #[schema(min_length = 1, max_length = 64)]
+    #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9_.:-]+$")]
     pub network: String,
     /// Its nodes, at most 16.
     #[serde(default)]
@@ -63,18 +64,23 @@ json_value!(Chain, format 1);
 #[serde(deny_unknown_fields)]
 pub struct Node {
     /// The name in logs and on pages, unique in its chain.
+    #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9_.:-]+$")]
     pub name: String,
-    /// The address for requests, `http://` or `https://`.
+    /// The address for requests, `http://` or `https://`. A node has this one or `ws`, or both.
     #[serde(default)]
+    #[schema(pattern = "^https?://.")]
     pub http: Option<String>,
     /// The address for subscriptions, `ws://` or `wss://`.
     #[serde(default)]
+    #[schema(pattern = "^wss?://.")]
     pub ws: Option<String>,
     /// The port of `http`, where the address does not name it.
     #[serde(default)]
+    #[schema(minimum = 1, maximum = 65535)]
     pub http_port: Option<u16>,
     /// The port of `ws`, where the address does not name it.
     #[serde(default)]
+    #[schema(minimum = 1, maximum = 65535)]
     pub ws_port: Option<u16>,
     /// Its share among nodes of one priority, 1 to 1000.
     #[serde(default = "one")]
@@ -82,6 +88,7 @@ pub struct Node {
     pub weight: u32,
     /// Nodes of a lower number are asked first; higher ones stand by.
     #[serde(default)]
+    #[schema(maximum = 65535)]
     pub priority: u16,
 }
 

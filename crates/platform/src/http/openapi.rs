@@ -91,6 +91,7 @@ pub(crate) fn complete(api: &OpenApi, about: &About, kinds: &[&'static Kind]) ->
     let schema = serde_json::to_value(Wire::schema()).unwrap_or_default();
     entry_of(components, "schemas").insert("Problem".into(), schema);
     components.insert("responses".into(), responses(kinds));
+    whole_numbers(&mut document);
     for (_, item) in entry(&mut document, "paths").iter_mut() {
         for method in METHODS {
             if let Some(operation) = item.get_mut(method) {
@@ -99,6 +100,22 @@ pub(crate) fn complete(api: &OpenApi, about: &About, kinds: &[&'static Kind]) ->
         }
     }
     document
+}
+
+/// Numbers of 64 bits that are not below 0 are called signed ones by the derive macro, which would
+/// leave out the upper half.
+fn whole_numbers(value: &mut Value) {
+    if value["format"] == "int64" && value["minimum"] == 0 {
+        value["format"] = "uint64".into();
+        if value.get("maximum").is_none() {
+            value["maximum"] = u64::MAX.into();
+        }
+    }
+    match value {
+        Value::Object(map) => map.values_mut().for_each(whole_numbers),
+        Value::Array(list) => list.iter_mut().for_each(whole_numbers),
+        _ => {}
+    }
 }
 
 fn entry<'a>(value: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {

@@ -13,7 +13,7 @@ use super::extract::{Json, Query};
 use super::problem::Problem;
 
 /// Characters of a question: longer than any hash, address or name that can be found.
-pub const LONGEST: usize = 256;
+pub const LONGEST: usize = 128;
 /// Hits of an answer.
 pub const HITS: usize = 50;
 
@@ -58,7 +58,7 @@ pub struct Found {
 #[into_params(parameter_in = Query)]
 struct Question {
     /// What to look for: a hash, height, address, or the beginning of a name.
-    #[param(min_length = 1, max_length = 256)]
+    #[param(min_length = 1, max_length = 128, pattern = r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$")]
     q: String,
 }
 
