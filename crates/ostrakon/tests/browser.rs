@@ -1,48 +1,65 @@
-//! The pages in a real browser: they render, and the browser has nothing to complain about.
+//! Every page in a real Chromium: on desktop and phone, in both languages, light and dark. Nothing
+//! is said in the console, nothing overflows, axe-core finds nothing serious, every link leads
+//! somewhere, and what people do there works.
+//!
+//! The walk itself is a script (`browser/walk.mjs`), because the tools for it are Node's.
 
 mod common;
 
-use std::process::Command;
+use std::collections::BTreeMap;
+use std::path::Path;
 
 use common::Place;
-use parts::{debian, require};
+use parts::{Missing, debian, npm, require};
+use serde_json::Value;
 
-/// Console messages appear in Chromium's log under this name.
-const CONSOLE: &str = ":CONSOLE";
+/// What drives the browser, and what judges the pages. The last playwright that is content with
+/// Debian's Node.js 18.
+const PACKAGES: [&str; 2] = ["playwright-core@1.60.0", "axe-core@4.14.0"];
+const VERSION: &str = "1.60.0-4.14.0";
+/// Sizes and languages; each page is walked in all of them.
+const WAYS: usize = 4;
+/// Pages that anybody sees, and pages of somebody who is logged in.
+const PAGES: usize = 13 + 5;
 
-/// Loads a page in a window of this size; its document and what Chromium logged meanwhile.
-fn load(url: &str, size: &str) -> (String, String) {
-    let profile = tempfile::tempdir().expect("a directory");
-    let output = Command::new("chromium")
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
-        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-        .args(["--enable-logging=stderr", "--dump-dom"])
-        .arg(format!("--window-size={size}"))
-        .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg(url)
-        .output()
-        .expect("chromium runs");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    (text(&output.stdout), text(&output.stderr))
+fn browser() -> Result<npm::Packages, Missing> {
+    debian::ensure(&["chromium"])?;
+    npm::install("browser-walk", VERSION, &PACKAGES)
+}
+
+/// What the walk said, by the first name in each line.
+fn walk(packages: &npm::Packages, home: &str, password: &str) -> BTreeMap<String, Vec<Value>> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/walk.mjs");
+    let mut command = packages.script(script);
+    command.args([home, "demo", password]).env("CHROMIUM", "/usr/bin/chromium");
+    let said = parts::run(&mut command).unwrap_or_else(|error| panic!("{error}"));
+    let mut found: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for line in said.lines() {
+        let line: Value = serde_json::from_str(line).expect("JSON");
+        let names = ["walked", "tried", "finding", "done"];
+        let name = names.into_iter().find(|name| line.get(name).is_some()).expect("a known line");
+        found.entry(name.to_owned()).or_default().push(line);
+    }
+    found
 }
 
 #[test]
-fn the_pages_render_in_a_real_browser_without_complaint() {
-    let Some(()) = require(debian::ensure(&["chromium"])) else { return };
+fn every_page_stands_the_eyes_of_a_real_browser() {
+    let Some(packages) = require(browser()) else { return };
     let place = Place::new();
     let demo = place.demo("data");
-    let pages =
-        [("/", ["system.samples", "system.starts"]), ("/shards", ["Shard report", "Lorenz"])];
-    for size in ["1280,900", "390,844"] {
-        for (path, words) in &pages {
-            let (document, log) = load(&format!("http://{}{path}", demo.address), size);
-            for word in words {
-                assert!(document.contains(word), "{path} at {size} lacks {word}");
-            }
-            let complaints: Vec<&str> = log.lines().filter(|line| line.contains(CONSOLE)).collect();
-            assert!(complaints.is_empty(), "{path} at {size}: {complaints:#?}");
-        }
-    }
+    let password = demo.password();
+    let mut said = walk(&packages, &format!("http://{}", demo.address), &password);
+    let mut of = |name: &str| said.remove(name).unwrap_or_default();
+    let findings = of("finding");
+    assert!(findings.is_empty(), "{} findings: {findings:#?}", findings.len());
+    assert_eq!(of("done").len(), 1, "the walk did not come to its end");
+    let walked = of("walked");
+    assert_eq!(walked.len(), WAYS * PAGES, "{walked:#?}");
+    // Signing in, what happens live, searching, all links; keyboard and times in each way.
+    let tried = of("tried");
+    assert_eq!(tried.len(), 4 + 2 * WAYS, "{tried:#?}");
+    let links = tried.iter().find_map(|line| line["links"].as_u64()).expect("links were followed");
+    assert!(links > 100, "{links} links were found");
     assert!(demo.terminate().success());
 }

@@ -80,10 +80,13 @@ async fn a_node_is_followed_through_its_switches() {
     check(&timeline, &node).await;
 }
 
+/// A way to spoil an answer.
+type Way = fn(String) -> Result<String, AskError>;
+
 /// Stands between us and a node, and spoils what it says.
 struct Spoiled {
     node: NodeClient,
-    how: Mutex<fn(String) -> Result<String, AskError>>,
+    how: Mutex<Way>,
 }
 
 impl Ask for Spoiled {
@@ -106,7 +109,7 @@ async fn a_node_that_lies_or_stalls_writes_nothing_and_is_followed_when_it_is_we
     catch_up(&timeline, &mut writer, &node).await;
     devnet.step();
     let before = writer.view().head(Lane::MINED).cloned();
-    let ways: [(&str, fn(String) -> Result<String, AskError>); 6] = [
+    let ways: [(&str, Way); 6] = [
         ("stalls", |_| Err(AskError("no answer within 5 s".into()))),
         ("sends half", |text| Ok(text.chars().take(text.len() / 2).collect())),
         ("sends HTML", |_| Ok("<html>busy</html>".into())),

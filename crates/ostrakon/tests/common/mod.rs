@@ -139,6 +139,12 @@ impl Server {
         self.child.id()
     }
 
+    /// The password of the demo's account, which is new at every start.
+    pub(crate) fn password(&self) -> String {
+        let after = self.printed.split("with the password ").nth(1).expect("it is printed");
+        after.split_whitespace().next().expect("a word").to_owned()
+    }
+
     /// The whole answer to a GET.
     pub(crate) fn get(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");

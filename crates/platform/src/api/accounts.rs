@@ -13,9 +13,7 @@ use utoipa_axum::routes;
 use super::{Api, user};
 use crate::accounts::{Account, LoggedIn, Role, UserId};
 use crate::bridge::{self, SESSION_SECONDS};
-use crate::http::{
-    Client, Json, MaybeWho, Operation, Operator, Path, Problem, Via, Who, csrf,
-};
+use crate::http::{Client, Json, MaybeWho, Operation, Operator, Path, Problem, Via, Who, csrf};
 
 /// A name and a password.
 #[derive(Deserialize, ToSchema)]

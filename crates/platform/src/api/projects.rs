@@ -24,8 +24,12 @@ struct WantedProject {
     #[schema(pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32, example = "conflux")]
     chain: String,
     /// What you call it.
-    #[schema(min_length = 1, max_length = 64, pattern = r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
-        example = "wallet")]
+    #[schema(
+        min_length = 1,
+        max_length = 64,
+        pattern = r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+        example = "wallet"
+    )]
     name: String,
 }
 
@@ -34,7 +38,11 @@ struct WantedProject {
 #[serde(deny_unknown_fields)]
 struct Renamed {
     /// What you call it from now on.
-    #[schema(min_length = 1, max_length = 64, pattern = r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$")]
+    #[schema(
+        min_length = 1,
+        max_length = 64,
+        pattern = r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
+    )]
     name: String,
 }
 

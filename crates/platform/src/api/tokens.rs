@@ -16,8 +16,12 @@ use crate::http::{Items, Json, Path, Problem, Who};
 #[serde(deny_unknown_fields)]
 struct WantedToken {
     /// What you call it.
-    #[schema(min_length = 1, max_length = 64, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$",
-        example = "laptop")]
+    #[schema(
+        min_length = 1,
+        max_length = 64,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]+$",
+        example = "laptop"
+    )]
     name: String,
     /// What it may.
     #[schema(min_items = 1)]

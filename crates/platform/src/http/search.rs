@@ -58,7 +58,11 @@ pub struct Found {
 #[into_params(parameter_in = Query)]
 struct Question {
     /// What to look for: a hash, height, address, or the beginning of a name.
-    #[param(min_length = 1, max_length = 128, pattern = r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$")]
+    #[param(
+        min_length = 1,
+        max_length = 128,
+        pattern = r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
+    )]
     q: String,
 }
 

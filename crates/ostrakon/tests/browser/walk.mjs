@@ -1,0 +1,109 @@
+// Walks every page of a running demo in a real Chromium and tries what people do there.
+//
+//   node walk.mjs http://127.0.0.1:PORT NAME PASSWORD
+//
+// Prints one object per line: {"walked": …} for each page that was looked at, {"tried": …} for each
+// thing that was tried, {"finding": …} for everything that is not as it should be. It judges
+// nothing by itself: the test that calls it counts.
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { check, say, watched } from "./watch.mjs";
+import * as deeds from "./deeds.mjs";
+import * as links from "./links.mjs";
+
+const require = createRequire(join(process.env.PACKAGES, "here.js"));
+const { chromium } = require("playwright-core");
+
+const [home, name, password] = process.argv.slice(2);
+const SIZES = { desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } };
+const LANGUAGES = { en: "en-US", zh: "zh-CN" };
+
+// Whoever reads in Shanghai is eight hours ahead of what the server writes.
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM,
+  args: ["--no-sandbox", "--disable-quic", "--disable-background-networking"],
+  env: { ...process.env, TZ: "Asia/Shanghai" },
+});
+
+/** Pages that anybody sees: path, status, whether they are in the reader's language, what must be
+ * on them. */
+const OPEN = [
+  ["/", 200, true, "ol.events > li"],
+  ["/search", 200, true, ".empty"],
+  ["/search?q=dev", 200, true, "main table a[href='/chains/devnet']"],
+  ["/search?q=zzzz", 200, true, ".empty"],
+  ["/login", 200, true, "main input[name=password]"],
+  ["/register", 200, true, "main input[name=password]"],
+  ["/chains", 200, true, "main table a[href='/chains/devnet']"],
+  ["/chains/devnet", 200, true, "main table"],
+  ["/status", 200, true, "svg.chart"],
+  ["/shards", 200, false, "table"],
+  ["/api/docs", 200, false, "#operation-events"],
+  ["/nothing/here", 404, false, "main h1"],
+  ["/chains/nothing", 404, false, "main h1"],
+];
+
+/** Pages of somebody who is logged in. */
+const OWN = (project) => [
+  ["/", 200, true, "nav.who a[href='/account']"],
+  ["/account", 200, true, "form[action='/account/tokens']"],
+  [project, 200, true, "form[action$='/rename']"],
+  ["/accounts/" + name, 200, true, "form button.quiet"],
+  ["/accounts/nobody-here", 404, false, "main h1"],
+];
+
+/** Somebody with a browser of this size and language. */
+function reader(size, language, session) {
+  const context = { viewport: SIZES[size], locale: LANGUAGES[language], storageState: session };
+  if (size === "phone") Object.assign(context, { isMobile: true, hasTouch: true });
+  return browser.newContext(context);
+}
+
+try {
+  const person = await reader("desktop", "en");
+  const signed = await deeds.signs(person, home, name, password);
+  await person.close();
+
+  for (const size of Object.keys(SIZES)) {
+    for (const language of Object.keys(LANGUAGES)) {
+      const anybody = await reader(size, language);
+      for (const page of OPEN) await walk(anybody, "anybody", size, language, page);
+      await deeds.keyboard(anybody, home, `${size} ${language}`);
+      await deeds.times(anybody, home, `${size} ${language}`);
+      await anybody.close();
+      const owner = await reader(size, language, signed.session);
+      for (const page of OWN(signed.project)) await walk(owner, "owner", size, language, page);
+      await owner.close();
+    }
+  }
+  const follower = await reader("phone", "en");
+  await deeds.live(follower, home);
+  await follower.close();
+  const owner = await reader("desktop", "en", signed.session);
+  await deeds.searches(owner, home, name, signed.project);
+  await links.follow(owner, home);
+  await owner.close();
+  say({ done: true });
+} finally {
+  await browser.close();
+}
+
+async function walk(context, who, size, language, [path, status, spoken, needed]) {
+  // The id of a project is new at every start; a report should not differ by it.
+  const shown = path.startsWith("/projects/") ? "/projects/{id}" : path;
+  const where = `${shown} ${who} ${size} ${language}`;
+  await watched(context, where, async (page, seen) => {
+    seen.expect(home + path, status);
+    await page.goto(home + path, { waitUntil: "load" });
+    for (const scheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme: scheme });
+      await check(page, seen, scheme);
+    }
+    const tag = await page.evaluate(() => document.documentElement.lang);
+    const expected = spoken ? language : "en";
+    if (tag !== expected) seen.find("language", `the page says ${tag}, not ${expected}`);
+    if (!await page.isVisible(needed)) seen.find("content", `${needed} is not shown`);
+    await links.gather(page, status);
+  });
+  say({ walked: where });
+}
