@@ -8,12 +8,13 @@ use anyhow::Context as _;
 use clap::{Args, CommandFactory as _};
 use store::Touches;
 
-use super::{Cli, print};
+use super::{Cli, in_runtime, print};
 use crate::catalogue::{self, Described};
 use crate::failure;
 use crate::format;
+use crate::server;
 
-/// Write the generated documents: help of every command, catalogue of tables
+/// Write the generated documents: help of every command, catalogue of tables, the API
 #[derive(Debug, Args)]
 pub(crate) struct Docs {
     /// The directory to write into
@@ -26,7 +27,12 @@ impl Docs {
         let directory = &self.directory;
         let cannot = || format!("cannot write into {}", directory.display());
         std::fs::create_dir_all(directory).with_context(cannot)?;
-        for (name, text) in [("cli.md", cli()), ("tables.md", tables(&catalogue::tables()))] {
+        let files = [
+            ("cli.md", cli()),
+            ("openapi.json", openapi()?),
+            ("tables.md", tables(&catalogue::tables())),
+        ];
+        for (name, text) in files {
             std::fs::write(directory.join(name), text).with_context(cannot)?;
             print(&format!("{}\n", directory.join(name).display()))?;
         }
@@ -42,6 +48,11 @@ fn cli() -> String {
     command.build();
     help(&mut command, "", &mut text);
     text
+}
+
+/// The API document as it is served.
+fn openapi() -> anyhow::Result<String> {
+    Ok(serde_json::to_string_pretty(&in_runtime(server::document())?)? + "\n")
 }
 
 /// The help of a command and of those below it.

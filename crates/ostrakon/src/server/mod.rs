@@ -6,10 +6,13 @@
 //!                 ──► background work ends         ┘
 //! ```
 
+mod document;
 mod http;
 pub(crate) mod reports;
 pub(crate) mod shell;
 pub(crate) mod signals;
+
+pub(crate) use document::document;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
