@@ -1,6 +1,10 @@
 //! Runs the real binary: commands that end, and servers that are ended with their test.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(dead_code, unused_imports, reason = "each test file uses a part of it")]
+
+mod raw;
+
+pub(crate) use raw::Answer;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
