@@ -76,8 +76,7 @@ pub(crate) const SUITES: &[Suite] = &[
             Cargo(&["test", "--workspace", "--lib", "--bins", "--examples"]),
             Cargo(&["test", "--workspace", "--doc"]),
             Cargo(&["test", "-p=devnet", "-p=parts", "-p=placement", "-p=xtask", "--tests"]),
-            Cargo(&["test", "-p=ostrakon", "--test=browser", "--test=commands"]),
-            Cargo(&["test", "-p=ostrakon", "--test=lease", "--test=running", "--test=streams"]),
+            Cargo(&["test", "-p=ostrakon", "--test=commands", "--test=running"]),
         ],
     },
     Suite {
@@ -156,6 +155,16 @@ pub(crate) const SUITES: &[Suite] = &[
         packages: &[],
         limit: 20,
         steps: &[Cargo(&["test", "--release", "-p=platform", "--tests"])],
+    },
+    Suite {
+        name: "web",
+        proves: "pages in a real browser, the API as its document says, streams, leases, refusals",
+        packages: &["chromium"],
+        limit: 30,
+        steps: &[
+            Cargo(&["test", "-p=ostrakon", "--test=lease", "--test=streams"]),
+            Cargo(&["test", "-p=ostrakon", "--test=browser", "--test=document"]),
+        ],
     },
     Suite {
         name: "scan",

@@ -38,8 +38,8 @@ impl CassandraEngine {
             return Err(CommitError::NoTable { table: commit.table.name() });
         }
         let mut patience = Patience::new(self.options.patience);
-        // Waiting is part of the patience, else those who wait while replicas are dead would be told
-        // one after the other.
+        // Waiting is part of the patience, else those who wait while replicas are dead would be
+        // told one after the other.
         let _turn = self.turn(commit.table, commit.partition.as_bytes(), &patience).await?;
         let prepared = self.build(&commit).await?;
         let mut unknown = false;

@@ -1,7 +1,7 @@
 //! `range`: rows of one partition in order.
 //!
-//! A page that fits into one answer is of one moment. What does not is read on until the page is full,
-//! and a guarded page ends where the partition changed meanwhile.
+//! A page that fits into one answer is of one moment. What does not is read on until the page is
+//! full, and a guarded page ends where the partition changed meanwhile.
 
 use bytes::Bytes;
 use scylla::response::query_result::{QueryResult, QueryRowsResult};

@@ -1,10 +1,10 @@
 //! Who of this process is next at a guarded partition.
 //!
-//! A commit is a Paxos round, and so is a serial read. Rounds of one partition that meet in the cluster
-//! hinder each other: some replicas follow the one, some the other, and both begin again. Worse, with
-//! a replica that has just died Cassandra waits for its vote in such a draw, two seconds each time,
-//! until the other nodes call it dead. So those of one process wait here, which costs nothing, and
-//! only processes meet in the cluster.
+//! A commit is a Paxos round, and so is a serial read. Rounds of one partition that meet in the
+//! cluster hinder each other: some replicas follow the one, some the other, and both begin again.
+//! Worse, with a replica that has just died Cassandra waits for its vote in such a draw, two
+//! seconds each time, until the other nodes call it dead. So those of one process wait here, which
+//! costs nothing, and only processes meet in the cluster.
 
 use std::hash::BuildHasher as _;
 

@@ -15,8 +15,8 @@ pub struct Page {
 
 /// Sort keys and values of a page, one after the other in one buffer.
 ///
-/// Whoever asked for them decodes each once, so a counted reference to every cell would cost more than
-/// the copy.
+/// Whoever asked for them decodes each once, so a counted reference to every cell would cost more
+/// than the copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageRows {
     bytes: Vec<u8>,

@@ -42,8 +42,8 @@ pub(super) fn raise_file_limit() {
     }
 }
 
-/// The routes, as requests of one client see them. A layer around them would be a copy of all routes
-/// for every connection.
+/// The routes, as requests of one client see them. A layer around them would be a copy of all
+/// routes for every connection.
 struct Routes {
     routes: TowerToHyperService<Router>,
     peer: Peer,

@@ -355,7 +355,8 @@ async fn project(
 /// Rename a project.
 #[utoipa::path(patch, path = "/api/projects/{id}", tag = "projects",
     operation_id = "rename_project",
-    params(("id" = String, Path, description = "Its id.", pattern = "^[0-9a-f]{32}$")), request_body = Renamed,
+    params(("id" = String, Path, description = "Its id.", pattern = "^[0-9a-f]{32}$")),
+    request_body = Renamed,
     responses((status = 200, description = "The project.", body = ShownProject)))]
 async fn rename(
     State(api): State<Api>,
