@@ -105,7 +105,7 @@ enum Direction {
 #[into_params(parameter_in = Query)]
 struct Filter {
     /// Whose. Yours without it; operators may name others.
-    #[param(min_length = 3, max_length = 32)]
+    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{1,30}[A-Za-z0-9]$")]
     owner: Option<String>,
     /// Only of this chain.
     #[param(pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32)]
@@ -147,7 +147,7 @@ struct OfChain {
 #[into_params(parameter_in = Query)]
 struct Counting {
     /// Whose. Those of everybody without it.
-    #[param(min_length = 3, max_length = 32)]
+    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{1,30}[A-Za-z0-9]$")]
     owner: Option<String>,
     /// Only of this chain.
     #[param(pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32)]
