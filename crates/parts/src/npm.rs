@@ -1,4 +1,4 @@
-//! Packages for Node.js, for tests that drive a browser.
+//! Packages for Node.js, for tests that drive a browser or run a Conflux node.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,14 +23,43 @@ pub struct Packages {
 ///
 /// A [`Missing`] with the command to run, for [`require`](crate::require).
 pub fn install(name: &str, version: &str, packages: &[&str]) -> Result<Packages, Missing> {
+    install_with(name, version, None, packages)
+}
+
+/// As [`install`], with all that the packages need as it was on a day (`2026-09-01`).
+///
+/// Exact versions pin the packages, not what these depend on: a package whose dependencies broke
+/// later can only be had as of a day before that.
+///
+/// # Errors
+///
+/// A [`Missing`] with the command to run, for [`require`](crate::require).
+pub fn install_as_of(
+    day: &str,
+    name: &str,
+    version: &str,
+    packages: &[&str],
+) -> Result<Packages, Missing> {
+    install_with(name, version, Some(day), packages)
+}
+
+fn install_with(
+    name: &str,
+    version: &str,
+    day: Option<&str>,
+    packages: &[&str],
+) -> Result<Packages, Missing> {
+    let mut options = vec!["install".to_owned(), "--ignore-scripts".to_owned()];
+    options.extend(day.map(|day| format!("--before={day}")));
+    options.extend(packages.iter().map(ToString::to_string));
     for (program, package) in [("node", "nodejs"), ("npm", "npm")] {
         if in_path(program).is_none() {
             debian::ensure(&[package])?;
         }
     }
     let entry = Cache::open()
-        .and_then(|cache| cache.entry(name, version, |dir| fetch(dir, packages)))
-        .map_err(|error| missing(&error, packages))?;
+        .and_then(|cache| cache.entry(name, version, |dir| fetch(dir, &options)))
+        .map_err(|error| missing(&error, &options, packages))?;
     Ok(Packages { dir: entry })
 }
 
@@ -51,16 +80,15 @@ impl Packages {
     }
 }
 
-fn fetch(dir: &Path, packages: &[&str]) -> Result<(), CommandError> {
+fn fetch(dir: &Path, options: &[String]) -> Result<(), CommandError> {
     let mut npm = Command::new("npm");
-    npm.args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", "."]);
-    run(npm.args(packages).current_dir(dir)).map(drop)
+    npm.args(options).args(["--no-audit", "--no-fund", "--prefix", "."]);
+    run(npm.current_dir(dir)).map(drop)
 }
 
-fn missing(error: &CacheError, packages: &[&str]) -> Missing {
-    let packages = packages.join(" ");
-    let command = format!("npm install --ignore-scripts {packages}");
-    Missing::new(format!("npm packages {packages}"), error.to_string(), command)
+fn missing(error: &CacheError, options: &[String], packages: &[&str]) -> Missing {
+    let command = format!("npm {}", options.join(" "));
+    Missing::new(format!("npm packages {}", packages.join(" ")), error.to_string(), command)
 }
 
 #[cfg(test)]
@@ -70,9 +98,11 @@ mod tests {
     #[test]
     fn a_failure_names_packages_and_command() {
         let error = CacheError::Build { entry: "a-1".into(), source: "no route".into() };
-        let line = missing(&error, &["a@1", "b@2"]).line();
+        let options = ["install", "--before=2026-09-01", "a@1", "b@2"].map(str::to_owned);
+        let line = missing(&error, &options, &["a@1", "b@2"]).line();
         assert!(line.starts_with("npm packages a@1 b@2: "), "{line}");
-        assert!(line.ends_with("no route; run: npm install --ignore-scripts a@1 b@2"), "{line}");
+        let command = "no route; run: npm install --before=2026-09-01 a@1 b@2";
+        assert!(line.ends_with(command), "{line}");
     }
 
     #[test]
