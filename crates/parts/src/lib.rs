@@ -20,14 +20,16 @@
 //!
 //! # Adding a part
 //!
-//! One file per part, with the shape of [`redis`], or a directory, as [`cassandra`]. `install()`
-//! returns what is needed to start it or a [`Missing`] (Debian packages through
-//! [`debian::ensure`], downloads and builds through [`Cache::entry`] and [`run`]); `start()`
-//! describes a [`Part`], starts it and waits with [`Process::wait_until`] until it answers.
+//! One file per part, with the shape of [`redis`], or a directory, as [`cassandra`] and
+//! [`conflux`]. `install()` returns what is needed to start it or a [`Missing`] (Debian packages
+//! through [`debian::ensure`], packages of npm through [`npm`], downloads and builds through
+//! [`Cache::entry`] and [`run`]); `start()` describes a [`Part`], starts it and waits with
+//! [`Process::wait_until`] until it answers.
 
 mod cache;
 pub mod cassandra;
 mod command;
+pub mod conflux;
 pub mod debian;
 mod group;
 mod need;
