@@ -22,7 +22,7 @@ const PACKAGES: [&str; 2] = ["@xcfx/node@0.3.2", "@xcfx/node-linux-x64-gnu@0.3.1
 const DAY: &str = "2026-09-01";
 
 /// The library's source, and a version that changes with it.
-const LOOPBACK: (&str, &str) = ("1", include_str!("loopback.c"));
+const LOOPBACK: (&str, &str) = ("2", include_str!("loopback.c"));
 
 /// Installs Node.js, the Conflux node and the library if they are not there; 127 MB, once.
 ///

@@ -1,8 +1,10 @@
-/* A library to preload: whoever binds to all addresses binds to 127.0.0.1 instead.
+/* A library to preload: whoever binds to all addresses binds to the loopback address instead, and
+ * nothing is sent to groups of machines.
  *
  * The Conflux node has no setting for the address it listens on, and a test must not open a port
- * to the network. Its source calls bind() through libc, so a library that comes first can change
- * the address. */
+ * to the network. It also asks the network for a router that would forward its port (UPnP), and
+ * waits 5 s for the answer; refused, it goes on at once. It calls libc for both, so a library
+ * that comes first can decide. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -12,6 +14,7 @@
 #include <sys/socket.h>
 
 typedef int (*bind_fn)(int, const struct sockaddr *, socklen_t);
+typedef ssize_t (*sendto_fn)(int, const void *, size_t, int, const struct sockaddr *, socklen_t);
 
 int bind(int socket, const struct sockaddr *address, socklen_t length) {
     bind_fn real = (bind_fn)dlsym(RTLD_NEXT, "bind");
@@ -38,4 +41,22 @@ int bind(int socket, const struct sockaddr *address, socklen_t length) {
         return real(socket, (const struct sockaddr *)&changed, sizeof changed);
     }
     return real(socket, address, length);
+}
+
+ssize_t sendto(int socket, const void *data, size_t size, int flags,
+               const struct sockaddr *address, socklen_t length) {
+    sendto_fn real = (sendto_fn)dlsym(RTLD_NEXT, "sendto");
+    if (real == NULL) {
+        errno = ENOSYS;
+        return -1;
+    }
+    if (address != NULL && address->sa_family == AF_INET && length >= sizeof(struct sockaddr_in)) {
+        struct sockaddr_in to;
+        memcpy(&to, address, sizeof to);
+        if (IN_MULTICAST(ntohl(to.sin_addr.s_addr))) {
+            errno = ENETUNREACH;
+            return -1;
+        }
+    }
+    return real(socket, data, size, flags, address, length);
 }

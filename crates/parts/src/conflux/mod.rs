@@ -14,7 +14,7 @@
 //! [`ConfluxNode`] has the calls; whatever it has no call for is [`ConfluxNode::rpc`]. An epoch is
 //! executed when some more have been mined: [`ConfluxNode::execute`] does that.
 //!
-//! A node takes 8 s to start and 550 MB. It listens on 127.0.0.1 only, by a small library that is
+//! A node takes 5 s to start and 550 MB. It listens on 127.0.0.1 only, by a small library that is
 //! loaded into it, because it has no setting for that.
 
 mod account;

@@ -12,7 +12,7 @@ use super::rpc::{RpcError, call};
 use super::settings::{NAME, Ports, Settings};
 use crate::process::{Part, PartError, Process};
 
-/// How long a node may take until it answers; an idle machine needs 8 s, a busy one 30.
+/// How long a node may take until it answers; an idle machine needs 5 s, a busy one 30.
 const READY: Duration = Duration::from_secs(240);
 
 /// How long the answer to a probe may take.
