@@ -103,6 +103,8 @@ fn a_node_grows_the_structures_it_is_told_to() {
     a_heavier_fork_switches_the_pivot_and_the_old_blocks_come_back(&node);
     transactions_are_executed_and_have_receipts(&node);
     the_same_transaction_is_packed_in_two_branches_and_executed_once(&node);
+    // The last one: its block stays behind, in no epoch.
+    a_block_with_the_wrong_parent_joins_no_epoch(&node);
 }
 
 fn siblings_are_merged_into_one_epoch(node: &ConfluxNode) {
@@ -119,6 +121,8 @@ fn siblings_are_merged_into_one_epoch(node: &ConfluxNode) {
 }
 
 fn an_epoch_has_the_size_that_was_asked_for(node: &ConfluxNode) {
+    let error = node.block_on(&format!("{:#066x}", 7), &[]).expect_err("no such parent");
+    assert!(matches!(error, RpcError::Refused { .. }), "{error}");
     for size in [1, 2, 3, 7] {
         let pivot = node.epoch_of(size).expect("an epoch");
         assert_eq!(node.best().expect("a block"), pivot);
@@ -135,6 +139,15 @@ fn blocks_beyond_two_hundred_are_skipped(node: &ConfluxNode) {
     assert!(!skipped.iter().any(|hash| blocks.contains(hash)));
     // A skipped block says in which epoch it would be.
     assert_eq!(block(node, &skipped[0])["epochNumber"], json!(format!("{epoch:#x}")));
+}
+
+fn a_block_with_the_wrong_parent_joins_no_epoch(node: &ConfluxNode) {
+    let parent = node.best().expect("a block");
+    let child = node.block_on(&parent, &[]).expect("a block");
+    // It has seen the child and yet builds beside it.
+    let wrong = node.block_on(&parent, &[child]).expect("the call succeeds");
+    node.empty_blocks(5).expect("five epochs");
+    assert_eq!(block(node, &wrong)["epochNumber"], Value::Null);
 }
 
 fn a_heavier_fork_switches_the_pivot_and_the_old_blocks_come_back(node: &ConfluxNode) {

@@ -151,8 +151,8 @@ mod tests {
             assert_eq!(error, format!("cfx_epochNumber: {expected}"));
         };
         check(
-            "HTTP/1.0 200 OK\r\n\r\n{\"error\":{\"code\":-32602,\"message\":\"no\",\"data\":\"why\"}}",
-            "the node refuses (-32602): no: why",
+            "HTTP/1.0 200 OK\r\n\r\n{\"error\":{\"code\":-7,\"message\":\"no\",\"data\":\"why\"}}",
+            "the node refuses (-7): no: why",
         );
         check(
             "HTTP/1.0 200 OK\r\n\r\n{\"id\":1}",

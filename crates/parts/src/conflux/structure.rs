@@ -6,11 +6,13 @@
 //! - All blocks weigh the same. The pivot chain goes where the subtree is heavier, among equals to
 //!   the larger hash.
 //! - [`ConfluxNode::empty_blocks`] and [`ConfluxNode::pack`] mine as a miner does: on the best
-//!   block, and with all loose ends as referees (200 at most). The other calls refer to what they
+//!   block, and with all loose ends as referees (199 at most). The other calls refer to what they
 //!   are told and nothing else.
 //! - A block must have the parent that a miner with the same past would have chosen. If a referee
-//!   shows a heavier fork than the parent's, the block is partially invalid: it joins no epoch
-//!   for a long time, and neither does what is built on it.
+//!   shows a heavier fork than the parent's, or a child of the parent, the block is partially
+//!   invalid: it joins no epoch for a long time, and neither does what is built on it. The call
+//!   that makes it succeeds all the same.
+//! - An unknown parent is refused. An unknown referee is not: the block waits for it, in no epoch.
 
 use std::time::Duration;
 
@@ -100,7 +102,7 @@ impl ConfluxNode {
     ///
     /// # Errors
     ///
-    /// When the node does not answer, or does not know the blocks.
+    /// When the node does not answer, or does not know the parent.
     pub fn block_on(&self, parent: &str, referees: &[String]) -> Result<String, RpcError> {
         self.hash("generatefixedblock", json!([parent, referees, 0, false, null, null]))
     }
@@ -245,7 +247,7 @@ impl ConfluxNode {
     ///
     /// # Errors
     ///
-    /// When the node does not answer, or does not know the blocks.
+    /// When the node does not answer, or does not know the parent.
     pub fn block_with(
         &self,
         parent: &str,
