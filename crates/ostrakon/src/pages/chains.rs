@@ -85,7 +85,9 @@ async fn all(State(app): State<Arc<App>>, visitor: Visitor) -> Result<Response, 
             @if rows.is_empty() {
                 (web::empty(words.no_chains, words.no_chains_advice))
             } @else {
-                div.scroll role="region" tabindex="0" aria-label=(words.chains) { (table(words, &rows)) }
+                div.scroll role="region" tabindex="0" aria-label=(words.chains) {
+                    (table(words, &rows))
+                }
             }
         }
     };

@@ -47,7 +47,9 @@ async fn home(State(app): State<Arc<App>>, visitor: Visitor) -> Result<Response,
         section {
             h2 { (words.live) }
             (live(words, newest, &events))
-            p.note { (words.live_note) " " a href="/api/docs#tag-events" { code { "/api/events" } } }
+            p.note {
+                (words.live_note) " " a href="/api/docs#tag-events" { code { "/api/events" } }
+            }
         }
         section {
             dl.facts {

@@ -45,8 +45,8 @@ pub(crate) fn table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> Strin
         format!("<tr>{}</tr>\n", cells.iter().enumerate().map(cell).collect::<String>())
     };
     format!(
-        "<div class=\"scroll\" tabindex=\"0\"><table><caption>{caption}</caption><thead><tr>{head}</tr></thead>\
-         <tbody>\n{}</tbody></table></div>\n",
+        "<div class=\"scroll\" tabindex=\"0\"><table><caption>{caption}</caption>\
+         <thead><tr>{head}</tr></thead><tbody>\n{}</tbody></table></div>\n",
         rows.iter().map(row).collect::<String>()
     )
 }

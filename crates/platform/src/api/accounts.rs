@@ -190,7 +190,8 @@ fn missing(name: &str) -> Problem {
 /// For operators.
 #[utoipa::path(get, path = "/api/accounts/{name}", tag = "accounts",
     operation_id = "find_account",
-    params(("name" = String, Path, description = "Its name.", pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{1,30}[A-Za-z0-9]$")),
+    params(("name" = String, Path, description = "Its name.",
+        pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{1,30}[A-Za-z0-9]$")),
     responses((status = 200, description = "The account.", body = ShownAccount)))]
 async fn find(
     State(api): State<Api>,
@@ -207,7 +208,8 @@ async fn find(
 /// It holds from the next request on, also in open sessions. For operators.
 #[utoipa::path(put, path = "/api/accounts/{name}/role", tag = "accounts",
     operation_id = "set_role",
-    params(("name" = String, Path, description = "Its name.", pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{1,30}[A-Za-z0-9]$")), request_body = NewRole,
+    params(("name" = String, Path, description = "Its name.",
+        pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{1,30}[A-Za-z0-9]$")), request_body = NewRole,
     responses((status = 204, description = "It holds.")))]
 async fn set_role(
     State(api): State<Api>,

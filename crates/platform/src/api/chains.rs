@@ -143,7 +143,8 @@ async fn chains(
 
 /// A chain.
 #[utoipa::path(get, path = "/api/chains/{chain}", tag = "chains", operation_id = "chain",
-    params(("chain" = String, Path, description = "Its name.", pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32)),
+    params(("chain" = String, Path, description = "Its name.",
+        pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32)),
     responses((status = 200, description = "The chain.", body = ShownChain)))]
 async fn chain(
     State(api): State<Api>,
@@ -183,7 +184,8 @@ async fn add(
 ///
 /// For operators. A chain of the configuration is changed there.
 #[utoipa::path(put, path = "/api/chains/{chain}", tag = "chains", operation_id = "change_chain",
-    params(("chain" = String, Path, description = "Its name, as in the body.", pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32), Seen),
+    params(("chain" = String, Path, description = "Its name, as in the body.",
+        pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32), Seen),
     request_body = Chain,
     responses((status = 200, description = "It is changed.", body = Changed)))]
 async fn change(
@@ -210,7 +212,8 @@ async fn change(
 /// Its rows and projects stay, and count again when it comes back. For operators.
 #[utoipa::path(delete, path = "/api/chains/{chain}", tag = "chains",
     operation_id = "remove_chain",
-    params(("chain" = String, Path, description = "Its name.", pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32), Seen),
+    params(("chain" = String, Path, description = "Its name.",
+        pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32), Seen),
     responses((status = 200, description = "It is gone.", body = Changed)))]
 async fn remove(
     State(api): State<Api>,

@@ -105,7 +105,7 @@ enum Direction {
 #[into_params(parameter_in = Query)]
 struct Filter {
     /// Whose. Yours without it; operators may name others.
-    #[param(min_length = 3, max_length = 32)]
+    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{1,30}[A-Za-z0-9]$")]
     owner: Option<String>,
     /// Only of this chain.
     #[param(pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32)]
@@ -147,7 +147,7 @@ struct OfChain {
 #[into_params(parameter_in = Query)]
 struct Counting {
     /// Whose. Those of everybody without it.
-    #[param(min_length = 3, max_length = 32)]
+    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{1,30}[A-Za-z0-9]$")]
     owner: Option<String>,
     /// Only of this chain.
     #[param(pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32)]
@@ -240,7 +240,8 @@ async fn projects(
 #[utoipa::path(get, path = "/api/chains/{chain}/projects", tag = "projects",
     operation_id = "projects_of_chain",
     params(
-        ("chain" = String, Path, description = "Its name."),
+        ("chain" = String, Path, description = "Its name.", pattern = "^[a-z](-?[a-z0-9])+$",
+            max_length = 32),
         ("limit" = Option<u16>, Query, description = "Items of the page, else 50.", minimum = 1,
             maximum = 200),
         ("cursor" = Option<String>, Query,
@@ -355,7 +356,8 @@ async fn project(
 /// Rename a project.
 #[utoipa::path(patch, path = "/api/projects/{id}", tag = "projects",
     operation_id = "rename_project",
-    params(("id" = String, Path, description = "Its id.", pattern = "^[0-9a-f]{32}$")), request_body = Renamed,
+    params(("id" = String, Path, description = "Its id.", pattern = "^[0-9a-f]{32}$")),
+    request_body = Renamed,
     responses((status = 200, description = "The project.", body = ShownProject)))]
 async fn rename(
     State(api): State<Api>,

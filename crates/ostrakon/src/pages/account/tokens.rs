@@ -78,7 +78,9 @@ pub(super) fn section(visitor: &Visitor, tokens: &[ShownToken], operator: bool) 
             @if tokens.is_empty() {
                 (web::empty(words.no_tokens, words.no_tokens_advice))
             } @else {
-                div.scroll role="region" tabindex="0" aria-label=(words.tokens) { (table(visitor, tokens)) }
+                div.scroll role="region" tabindex="0" aria-label=(words.tokens) {
+                    (table(visitor, tokens))
+                }
             }
             form.row method="post" action="/account/tokens" aria-label=(words.new_token) {
                 (visitor.token())

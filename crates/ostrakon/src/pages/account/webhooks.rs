@@ -72,7 +72,9 @@ pub(super) fn section(visitor: &Visitor, hooks: &[ShownWebhook]) -> Markup {
             @if hooks.is_empty() {
                 (web::empty(words.no_webhooks, words.no_webhooks_advice))
             } @else {
-                div.scroll role="region" tabindex="0" aria-label=(words.webhooks) { (table(visitor, hooks)) }
+                div.scroll role="region" tabindex="0" aria-label=(words.webhooks) {
+                    (table(visitor, hooks))
+                }
             }
             form.row method="post" action="/account/webhooks" aria-label=(words.new_webhook) {
                 (visitor.token())
