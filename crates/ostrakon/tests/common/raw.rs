@@ -25,11 +25,7 @@ impl Answer {
         let status = lines.next().and_then(|line| line.split(' ').nth(1)?.parse().ok());
         let headers = lines.filter_map(|line| line.split_once(": "));
         let headers = headers.map(|(name, value)| (name.to_lowercase(), value.to_owned()));
-        Self {
-            status: status.unwrap_or(0),
-            headers: headers.collect(),
-            body: body.to_owned(),
-        }
+        Self { status: status.unwrap_or(0), headers: headers.collect(), body: body.to_owned() }
     }
 
     /// The value of a header.

@@ -135,6 +135,9 @@ fn what_belongs_to_others_does_not_exist() {
     let role = json!({ "role": "operator" });
     let chain = json!({ "name": "evil", "kind": "evm", "network": "x" });
     for (method, path, body) in [
+        ("GET", "/api/projects?owner=anna", &Value::Null),
+        ("GET", "/api/projects/count?owner=anna", &Value::Null),
+        ("GET", "/api/chains/devnet/projects", &Value::Null),
         ("GET", "/api/accounts/anna", &Value::Null),
         ("GET", "/api/accounts/nobody", &Value::Null),
         ("PUT", "/api/accounts/evie/role", &role),
@@ -186,10 +189,11 @@ fn a_key_opens_no_account_and_a_guessed_one_nothing() {
     let reads = bearer(&token);
     let reads = ("Authorization", &*reads);
     assert_eq!(with("GET", "/api/account", reads, &Value::Null).status, 200);
-    for (method, path, body) in
-        [("POST", "/api/projects", &new), ("POST", "/api/account/tokens", &wanted),
-         ("POST", "/api/chains", &chain)]
-    {
+    for (method, path, body) in [
+        ("POST", "/api/projects", &new),
+        ("POST", "/api/account/tokens", &wanted),
+        ("POST", "/api/chains", &chain),
+    ] {
         assert_eq!(with(method, path, reads, body).code(), "forbidden", "{path}");
     }
     // What is nearly right is wrong, and all of it is wrong in the same words.
@@ -198,7 +202,8 @@ fn a_key_opens_no_account_and_a_guessed_one_nothing() {
     for real in [&token, &key] {
         let (short, changed) = (&real[..real.len() - 1], changed(real));
         for guess in [short, &changed, &format!("{real}A"), &real.to_uppercase(), "ost_", "osk_"] {
-            let answer = with("GET", "/api/account", ("Authorization", &bearer(guess)), &Value::Null);
+            let answer =
+                with("GET", "/api/account", ("Authorization", &bearer(guess)), &Value::Null);
             assert_eq!(comparable(&answer, &[]), comparable(&wrong, &[]), "{guess}");
         }
     }

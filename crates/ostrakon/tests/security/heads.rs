@@ -106,7 +106,12 @@ fn nothing_that_is_sent_becomes_a_header() {
         demo.send("GET", &format!("/search?q=devnet{attack}"), &[], ""),
         demo.send("GET", &format!("/api/chains?limit=1&cursor={attack}"), &[], ""),
         demo.send("GET", &format!("/api/projects?x={attack}"), &[], ""),
-        demo.send("POST", "/login", &[FORM, ("Origin", &own)], &format!("name=a{attack}&password=b")),
+        demo.send(
+            "POST",
+            "/login",
+            &[FORM, ("Origin", &own)],
+            &format!("name=a{attack}&password=b"),
+        ),
     ];
     seen.extend(ids.map(|header| demo.send("GET", "/api/chains", &[header], "")));
     for answer in seen {

@@ -49,7 +49,12 @@ fn no_secret_is_logged_or_answered_twice() {
         log_in(&demo, wrong, wrong),
         demo.send("POST", "/login", &form, &format!("name=anna&password={}", encoded(wrong))),
         // A body that does not fit is quoted in its refusal; a password must not be.
-        demo.send("POST", "/api/session", &[], &json!({ "name": "anna", "password": [wrong] }).to_string()),
+        demo.send(
+            "POST",
+            "/api/session",
+            &[],
+            &json!({ "name": "anna", "password": [wrong] }).to_string(),
+        ),
         demo.send("POST", "/api/session", &[], &format!("{{\"password\": \"{wrong}\" \"x")),
         demo.send("GET", "/api/account", &[("Authorization", &bearer)], ""),
         demo.send("GET", &format!("/api/chains?key={key}"), &[], ""),
@@ -61,7 +66,8 @@ fn no_secret_is_logged_or_answered_twice() {
         demo.send("GET", "/metrics", &[], ""),
         demo.send("GET", "/api/openapi.json", &[], ""),
     ];
-    for path in ["/", "/account", "/status", "/shards", "/chains", &format!("/projects/{project}")] {
+    for path in ["/", "/account", "/status", "/shards", "/chains", &format!("/projects/{project}")]
+    {
         answers.push(ann.reads(&demo, path));
         answers.push(operator.reads(&demo, path));
     }
