@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Form, Router};
@@ -117,8 +117,9 @@ async fn log_in(
     match opened {
         Ok(opened) => welcome(&app, &opened),
         Err(error) => {
+            let wait = wait(&error);
             let notice = refused(visitor.words(), error)?;
-            Ok(form(&visitor, Kind::LogIn, &sent.name, &notice))
+            Ok((wait, form(&visitor, Kind::LogIn, &sent.name, &notice)).into_response())
         }
     }
 }
@@ -150,6 +151,14 @@ async fn register(
         Err(error) => return Err(error.into()),
     };
     Ok(form(&visitor, Kind::Register, &sent.name, &notice))
+}
+
+/// When to try again, for programs that send the form.
+pub(super) fn wait(error: &LoginError) -> Option<[(HeaderName, String); 1]> {
+    match error {
+        LoginError::Throttled { seconds } => Some([(header::RETRY_AFTER, seconds.to_string())]),
+        _ => None,
+    }
 }
 
 /// Why nobody was logged in, in the reader's words.

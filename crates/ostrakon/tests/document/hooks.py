@@ -16,14 +16,14 @@ SAME = "the body names the chain of the path"
 WEAK = "passwords that are guessed first, or are the name, are refused"
 ADDRESS = "what a host is needs more than a pattern; private ones are refused"
 TWICE = "names of nodes are unique in their chain, and a port belongs to an address"
+PERIOD = "a period is counted for an owner only"
 RESERVED = "some words are addresses of our own"
-TOGETHER = "a period is counted for an owner only"
 
 KNOWN = [
     ("GET /api/chains", "cursor", OPAQUE),
     ("GET /api/projects", "cursor", OPAQUE),
     ("GET /api/chains/{chain}/projects", "cursor", OPAQUE),
-    ("GET /api/projects/count", "owner", TOGETHER),
+    ("GET /api/projects/count", "owner", PERIOD),
     ("GET /api/projects(/count)?", "chain", RESERVED),
     ("POST /api/projects", "chain", EXISTS),
     ("POST /api/account/tokens", "expires", FUTURE),

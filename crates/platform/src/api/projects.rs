@@ -240,7 +240,8 @@ async fn projects(
 #[utoipa::path(get, path = "/api/chains/{chain}/projects", tag = "projects",
     operation_id = "projects_of_chain",
     params(
-        ("chain" = String, Path, description = "Its name."),
+        ("chain" = String, Path, description = "Its name.", pattern = "^[a-z](-?[a-z0-9])+$",
+            max_length = 32),
         ("limit" = Option<u16>, Query, description = "Items of the page, else 50.", minimum = 1,
             maximum = 200),
         ("cursor" = Option<String>, Query,

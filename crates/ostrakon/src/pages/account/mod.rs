@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Form, Router};
 use maud::html;
@@ -134,8 +134,10 @@ async fn change_password(
     match accounts.change_password(&user, &sent.old, &sent.new, client).await {
         Ok(opened) => sign::welcome(&app, &opened),
         Err(error) => {
+            let wait = sign::wait(&error);
             let notice = sign::refused(visitor.words(), error)?;
-            page(&app, &visitor, &user, None, &notice).await
+            let page = page(&app, &visitor, &user, None, &notice).await?;
+            Ok((wait, page).into_response())
         }
     }
 }
