@@ -80,8 +80,15 @@ fn generated(said: &str) -> u64 {
     cases(said).split_whitespace().next().and_then(|word| word.parse().ok()).expect("a number")
 }
 
-/// A new one each time; a failure prints it.
+/// The one that a failure printed, or a new one. With reduced counts always the same: what a fixed
+/// examination has found right stays right, and new questions are asked with `--full`.
 fn new_seed() -> String {
+    if let Ok(seed) = std::env::var("OSTRAKON_SEED") {
+        return seed;
+    }
+    if !parts::full() {
+        return "1062322993".to_owned();
+    }
     let mut bytes = [0; 4];
     getrandom::fill(&mut bytes).expect("randomness");
     u32::from_le_bytes(bytes).to_string()

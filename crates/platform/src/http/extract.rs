@@ -215,7 +215,10 @@ mod tests {
         check(json, deep, "bad-body", Some("inner[1].count")).await;
         check(json, r#"{"name":"a","inner":[],"more":1}"#, "bad-body", Some("more")).await;
         let open = "[".repeat(100_000);
-        check(json, &open, "bad-body", Some("[0]")).await;
+        check(json, &open, "bad-body", None).await;
+        check(json, r#" ["a", []]"#, "bad-body", None).await;
+        let inside = format!("{{\"inner\":[[{open}");
+        check(json, &inside, "bad-body", Some("inner[0][0]")).await;
     }
 
     #[tokio::test]
