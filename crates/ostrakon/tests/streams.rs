@@ -217,11 +217,12 @@ async fn a_slow_client_is_dropped_with_a_reason_and_resumes_without_a_gap() {
     append(&events, 1, 0).await;
     let mut slow = Client::open(address, 1, "", Some(4096)).await.expect("opened");
     let mut quick = Client::open(address, 2, "", None).await.expect("opened");
-    let (reader, until) = (slow.last, slow.last + 40 * 150);
+    let (reader, until) = (slow.last, slow.last + 256 * 40);
     let reading = tokio::spawn(async move { quick.up_to(until).await });
-    // More than the ring and the system's buffers hold together.
-    for _ in 0..150 {
-        append(&events, 40, 8_000).await;
+    // More than the ring and the system's buffers hold together, in few appends: after 30 seconds
+    // without reading a connection is ended, and then nobody can be told why.
+    for _ in 0..40 {
+        append(&events, 256, 1_300).await;
     }
     tokio::time::timeout(PATIENCE, reading).await.expect("in time").expect("no gap");
     let ended = loop {
@@ -230,7 +231,7 @@ async fn a_slow_client_is_dropped_with_a_reason_and_resumes_without_a_gap() {
             ended => break ended,
         }
     };
-    println!("the slow one heard {} of 6000 events, then {ended:?}", slow.last - reader);
+    println!("the slow one heard {} of 10240 events, then {ended:?}", slow.last - reader);
     assert_eq!(ended, Heard::Named("dropped".into()), "it is told why");
     assert!(slow.last < until, "it was slow");
     let resume = format!("Last-Event-ID: {}\r\n", slow.last);
