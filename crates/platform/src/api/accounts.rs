@@ -20,7 +20,10 @@ use crate::http::{Client, Json, MaybeWho, Operation, Operator, Path, Problem, Vi
 #[serde(deny_unknown_fields)]
 struct Credentials {
     /// 3 to 32 letters, digits and `.`, `-`, `_`, with none of these at its ends.
-    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{1,30}[A-Za-z0-9]$", example = "ann")]
+    #[schema(
+        pattern = r"^[\t-\r ]*[A-Za-z0-9][A-Za-z0-9._-]{1,30}[A-Za-z0-9][\t-\r ]*$",
+        example = "ann"
+    )]
     name: String,
     /// 10 to 256 characters.
     #[schema(format = Password, min_length = 10, max_length = 256)]

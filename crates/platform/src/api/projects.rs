@@ -27,7 +27,7 @@ struct WantedProject {
     #[schema(
         min_length = 1,
         max_length = 64,
-        pattern = r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
         example = "wallet"
     )]
     name: String,
@@ -41,7 +41,7 @@ struct Renamed {
     #[schema(
         min_length = 1,
         max_length = 64,
-        pattern = r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
     )]
     name: String,
 }
@@ -105,7 +105,7 @@ enum Direction {
 #[into_params(parameter_in = Query)]
 struct Filter {
     /// Whose. Yours without it; operators may name others.
-    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{1,30}[A-Za-z0-9]$")]
+    #[param(pattern = r"^[\t-\r ]*[A-Za-z0-9][A-Za-z0-9._-]{1,30}[A-Za-z0-9][\t-\r ]*$")]
     owner: Option<String>,
     /// Only of this chain.
     #[param(pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32)]
@@ -147,7 +147,7 @@ struct OfChain {
 #[into_params(parameter_in = Query)]
 struct Counting {
     /// Whose. Those of everybody without it.
-    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{1,30}[A-Za-z0-9]$")]
+    #[param(pattern = r"^[\t-\r ]*[A-Za-z0-9][A-Za-z0-9._-]{1,30}[A-Za-z0-9][\t-\r ]*$")]
     owner: Option<String>,
     /// Only of this chain.
     #[param(pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32)]

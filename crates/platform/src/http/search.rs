@@ -61,7 +61,7 @@ struct Question {
     #[param(
         min_length = 1,
         max_length = 128,
-        pattern = r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
     )]
     q: String,
 }
@@ -83,9 +83,10 @@ async fn search(
     MaybeWho(who): MaybeWho,
     Query(question): Query<Question>,
 ) -> Result<Json<Found>, Problem> {
+    // Before it is trimmed: what is refused in the middle is refused at the ends, too.
+    let odd = question.q.chars().any(char::is_control);
     let text = question.q.trim();
-    let length = text.chars().count();
-    if !(1..=LONGEST).contains(&length) || text.chars().any(char::is_control) {
+    if text.is_empty() || question.q.chars().count() > LONGEST || odd {
         let detail =
             format!("`q` must have 1 to {LONGEST} characters, without control characters.");
         return Err(Problem::bad_query("q", detail).limit(LONGEST as u64));

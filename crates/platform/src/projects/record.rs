@@ -110,9 +110,11 @@ impl ProjectLine {
 
 /// A name that can be shown: trimmed, 1 to 64 characters, none of them a control character.
 pub(crate) fn check_name(name: &str) -> Result<String, ProjectError> {
+    // Before it is trimmed: what is refused in the middle is refused at the ends, too.
+    let fits = name.chars().take(NAME_CHARS + 1).count() <= NAME_CHARS;
+    let odd = name.chars().any(char::is_control);
     let name = name.trim();
-    let chars = name.chars().take(NAME_CHARS + 1).count();
-    if (1..=NAME_CHARS).contains(&chars) && !name.chars().any(char::is_control) {
+    if fits && !odd && !name.is_empty() {
         return Ok(name.to_owned());
     }
     Err(ProjectError::Name)
@@ -128,7 +130,7 @@ mod tests {
     fn names_have_a_length_and_can_be_shown() {
         assert_eq!(check_name(" a project ").expect("a name"), "a project");
         assert_eq!(check_name("项目").expect("a name"), "项目");
-        for bad in ["", "  ", "a\nb", "\u{7f}", &"x".repeat(65)] {
+        for bad in ["", "  ", "a\nb", "a\r", "\u{7f}", &"x".repeat(65)] {
             assert!(check_name(bad).is_err(), "{bad:?}");
         }
     }
