@@ -17,6 +17,8 @@ use serde_json::Value;
 /// Debian's Node.js 18.
 const PACKAGES: [&str; 2] = ["playwright-core@1.60.0", "axe-core@4.14.0"];
 const VERSION: &str = "1.60.0-4.14.0";
+/// How long the first report of the demo's small store may take on a busy machine.
+const WALKED: std::time::Duration = std::time::Duration::from_secs(60);
 /// Sizes and languages; each page is walked in all of them.
 const WAYS: usize = 4;
 /// Pages that anybody sees, and pages of somebody who is logged in.
@@ -49,6 +51,12 @@ fn every_page_stands_the_eyes_of_a_real_browser() {
     let place = Place::new();
     let demo = place.demo("data");
     let password = demo.password();
+    // Until the store has been walked for the first time /shards asks to come again.
+    let made = || match demo.get("/shards") {
+        page if page.starts_with("HTTP/1.1 200") => Ok(()),
+        page => Err(page.lines().next().unwrap_or_default().to_owned()),
+    };
+    parts::wait_until("the shard report is made", WALKED, made).expect("made");
     let mut said = walk(&packages, &format!("http://{}", demo.address), &password);
     let mut of = |name: &str| said.remove(name).unwrap_or_default();
     let findings = of("finding");
