@@ -184,7 +184,12 @@ async fn operators_change_chains_and_everybody_hears_of_it() {
     let shown = world.ask("GET /api/chains/eth", &user, None).await;
     assert!(shown.body["nodes"][0].get("http").is_none(), "addresses may hold secrets");
     let wanted = json!({ "chain": "conflux", "name": "hers" });
-    assert_eq!(world.ask("POST /api/projects", &user, Some(wanted)).await.status, 201);
+    let hers = world.ask("POST /api/projects", &user, Some(wanted)).await;
+    let id = hers.body["project"]["id"].as_str().expect("an id");
+    let seen = world.ask(&format!("GET /api/projects/{id}"), &operator, None).await;
+    assert_eq!(seen.body["name"], "hers", "operators see what others have");
+    let line = format!("DELETE /api/projects/{id}");
+    assert_eq!(world.ask(&line, &operator, None).await.status, 404, "and change nothing of it");
     for path in ["chains/conflux/projects?order=updated&direction=asc", "projects?owner=ann"] {
         let seen = world.ask(&format!("GET /api/{path}"), &operator, None).await;
         assert_eq!(seen.body["items"][0]["name"], "hers", "{}", seen.body);

@@ -5,7 +5,7 @@ use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use maud::{Markup, html};
-use platform::accounts::UserId;
+use platform::accounts::{Scope, UserId};
 use platform::http::{MaybeWho, Problem, Session, Via, Who, csrf};
 use web::{Frame, Language, Messages};
 
@@ -42,6 +42,12 @@ impl Visitor {
     /// Their account, when they are logged in.
     pub(crate) fn user(&self) -> Option<UserId> {
         UserId::new(self.who.as_ref()?.account.as_deref()?).ok()
+    }
+
+    /// Whether they may see what `owner` has: their own, and for operators everybody's.
+    pub(crate) fn may_see(&self, owner: &UserId) -> bool {
+        let caller = self.who.as_ref().and_then(platform::bridge::caller);
+        caller.is_some_and(|caller| caller.user == *owner || caller.may(Scope::Operator))
     }
 
     /// Whether their session has just ended.

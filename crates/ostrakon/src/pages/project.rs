@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Form, Router};
-use maud::html;
+use maud::{Markup, html};
 use platform::accounts::UserId;
 use platform::http::{Operation, Path, Problem};
 use platform::projects::{Pid, Project, Status};
@@ -42,9 +42,14 @@ async fn show(
     visitor: Visitor,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    let Some(user) = visitor.user() else { return Ok(log_in_first()) };
-    let project = own(&app, &user, &id).await?;
-    Ok(page(&visitor, &project, &Notice::None))
+    if visitor.user().is_none() {
+        return Ok(log_in_first());
+    }
+    let missing = || Problem::not_found("such project of yours");
+    let pid = Pid::parse(&id).ok_or_else(missing)?;
+    let found = app.platform.projects.find(pid).await?;
+    let seen = found.filter(|it| it.status == Status::Active && visitor.may_see(&it.uid));
+    Ok(page(&visitor, &seen.ok_or_else(missing)?, &Notice::None))
 }
 
 fn page(visitor: &Visitor, project: &Project, notice: &Notice) -> Response {
@@ -64,6 +69,16 @@ fn page(visitor: &Visitor, project: &Project, notice: &Notice) -> Response {
                 div { dt { (words.updated) } dd { (moment(project.lasttime)) } }
             }
         }
+        // Operators see what others have, and change nothing of it.
+        @if visitor.user().as_ref() == Some(&project.uid) { (forms(visitor, project, &here)) }
+    };
+    answer(visitor, notice.status(), (project.name.as_str(), &here), &content)
+}
+
+/// What its owner may do with it.
+fn forms(visitor: &Visitor, project: &Project, here: &str) -> Markup {
+    let words = visitor.words();
+    html! {
         section {
             h2 { (words.rename) }
             form.row method="post" action={ (here) "/rename" } {
@@ -85,8 +100,7 @@ fn page(visitor: &Visitor, project: &Project, notice: &Notice) -> Response {
             p.lead { (words.delete_note) }
             (visitor.button(&format!("{here}/delete"), words.delete, "grave"))
         }
-    };
-    answer(visitor, notice.status(), (project.name.as_str(), &here), &content)
+    }
 }
 
 async fn rename(

@@ -185,11 +185,14 @@ fn owner(who: &Who, named: Option<&str>) -> Result<UserId, Problem> {
     let Some(named) = named else { return Ok(own) };
     let named = UserId::new(named);
     let named = named.map_err(|error| Problem::bad_query("owner", error.to_string()))?;
-    let caller = bridge::caller(who);
-    if named == own || caller.is_some_and(|caller| caller.may(Scope::Operator)) {
+    if named == own || is_operator(who) {
         return Ok(named);
     }
     Err(Problem::forbidden("the role `operator` to see what others have"))
+}
+
+fn is_operator(who: &Who) -> bool {
+    bridge::caller(who).is_some_and(|caller| caller.may(Scope::Operator))
 }
 
 fn chain_of(text: &str) -> Result<ChainName, Problem> {
@@ -339,6 +342,8 @@ async fn create(
 }
 
 /// A project of yours.
+///
+/// Operators also see those of others.
 #[utoipa::path(get, path = "/api/projects/{id}", tag = "projects", operation_id = "project",
     params(("id" = String, Path, description = "Its id.", pattern = "^[0-9a-f]{32}$")),
     responses((status = 200, description = "The project.", body = ShownProject)))]
@@ -349,8 +354,9 @@ async fn project(
 ) -> Result<Json<ShownProject>, Problem> {
     let user = user(&who, "read")?;
     let found = api.platform.projects.find(pid_of(&id)?).await?;
-    let own = found.filter(|it| it.uid == user && it.status == Status::Active);
-    Ok(Json(own.ok_or_else(|| missing(&id))?.into()))
+    let seen = found.filter(|it| it.uid == user || is_operator(&who));
+    let seen = seen.filter(|it| it.status == Status::Active);
+    Ok(Json(seen.ok_or_else(|| missing(&id))?.into()))
 }
 
 /// Rename a project.
