@@ -15,6 +15,8 @@ class Seen {
     this.where = where;
     this.expected = new Map();
     this.leaving = false;
+    // How many pages were asked for so far.
+    this.pages = 0;
   }
 
   /** A request to this address is answered with this status; all others with 200. */
@@ -45,9 +47,15 @@ export async function watched(context, where, work) {
     }
   });
   page.on("pageerror", (error) => seen.find("script", String(error)));
+  const begun = new WeakMap();
+  page.on("request", (request) => {
+    if (request.isNavigationRequest()) seen.pages += 1;
+    begun.set(request, seen.pages);
+  });
   page.on("requestfailed", (request) => {
-    // An event stream ends when its page is left; that is no failure of the page.
-    if (seen.leaving && request.failure()?.errorText === "net::ERR_ABORTED") return;
+    // What was still under way when its page was left, here or by a link, is no failure of the page.
+    const left = seen.leaving || begun.get(request) < seen.pages;
+    if (left && request.failure()?.errorText === "net::ERR_ABORTED") return;
     seen.find("request", `${request.method()} ${request.url()}: ${request.failure()?.errorText}`);
   });
   page.on("response", (response) => {
