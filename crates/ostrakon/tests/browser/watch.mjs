@@ -17,6 +17,8 @@ class Seen {
     this.leaving = false;
     // How many pages were asked for so far.
     this.pages = 0;
+    // Addresses that the browser itself no longer wanted while the page was open.
+    this.unwanted = [];
   }
 
   /** A request to this address is answered with this status; all others with 200. */
@@ -55,7 +57,14 @@ export async function watched(context, where, work) {
   page.on("requestfailed", (request) => {
     // What was still under way when its page was left, here or by a link, is no failure of the page.
     const left = seen.leaving || begun.get(request) < seen.pages;
-    if (left && request.failure()?.errorText === "net::ERR_ABORTED") return;
+    const aborted = request.failure()?.errorText === "net::ERR_ABORTED";
+    if (aborted && left) return;
+    // A browser drops an icon when it learns of the same one again; only the address can be at
+    // fault then, so it is asked by itself before the page is closed.
+    if (aborted && request.method() === "GET" && !request.isNavigationRequest()) {
+      seen.unwanted.push(request.url());
+      return;
+    }
     seen.find("request", `${request.method()} ${request.url()}: ${request.failure()?.errorText}`);
   });
   page.on("response", (response) => {
@@ -64,13 +73,26 @@ export async function watched(context, where, work) {
     if (!fine) seen.find("status", `${response.url()}: ${response.status()}, not ${expected}`);
   });
   try {
-    return await work(page, seen);
+    const result = await work(page, seen);
+    await askAgain(context, seen);
+    return result;
   } catch (error) {
     seen.find("failed", String(error?.stack ?? error));
     return undefined;
   } finally {
     seen.leaving = true;
     await page.close();
+  }
+}
+
+/** Every address that the browser gave up must answer to whoever waits for it. */
+async function askAgain(context, seen) {
+  for (const url of seen.unwanted) {
+    const response = await context.request.get(url, { timeout: 10_000 });
+    const expected = seen.expected.get(url) ?? 200;
+    if (response.status() !== expected) {
+      seen.find("request", `${url}: given up by the browser, and ${response.status()} when asked again`);
+    }
   }
 }
 
