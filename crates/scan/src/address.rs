@@ -1,5 +1,7 @@
 //! Addresses as people and nodes write them: hexadecimal, and base32 with a checksum (CIP-37).
 
+use sha3::{Digest as _, Keccak256};
+
 use crate::types::unhex;
 use crate::{Address, ParseError};
 
@@ -46,6 +48,55 @@ impl Address {
             return Err(bad("the checksum is wrong; look for a letter that was changed"));
         }
         bytes(&symbols).map(Self).ok_or_else(|| bad("only addresses of version 0 are known"))
+    }
+
+    /// The long base32 form on a network, in upper case, as nodes write it.
+    #[must_use]
+    pub fn verbose(&self, network: u64) -> String {
+        let kind = match self.0 {
+            bytes if bytes == [0; 20] => "NULL",
+            [first, ..] => match first >> 4 {
+                0 => "BUILTIN",
+                1 => "USER",
+                8 => "CONTRACT",
+                _ => "UNKNOWN",
+            },
+        };
+        let short = self.base32(network).to_ascii_uppercase();
+        let (prefix, body) = short.split_once(':').unwrap_or_default();
+        format!("{prefix}:TYPE.{kind}:{body}")
+    }
+
+    /// Network and address of a text that [`Address::verbose`] writes, and of no other.
+    #[must_use]
+    pub fn parse_verbose(text: &str) -> Option<(u64, Self)> {
+        let (prefix, rest) = text.split_once(':')?;
+        let network = match prefix {
+            "CFX" => 1029,
+            "CFXTEST" => 1,
+            other => other.strip_prefix("NET")?.parse().ok()?,
+        };
+        rest.starts_with("TYPE.").then_some(())?;
+        let address = Self::parse(text).ok()?;
+        (address.verbose(network) == text).then_some((network, address))
+    }
+
+    /// The contract that a transaction creates: it follows from who sends it, the number it has
+    /// there, and the code.
+    #[must_use]
+    pub fn created_by(sender: &Self, nonce: u64, code: &[u8]) -> Self {
+        let mut number = [0; 32];
+        number[..8].copy_from_slice(&nonce.to_le_bytes());
+        let hash = Keccak256::new()
+            .chain_update([0])
+            .chain_update(sender.0)
+            .chain_update(number)
+            .chain_update(Keccak256::digest(code))
+            .finalize();
+        let mut bytes = [0; 20];
+        bytes.copy_from_slice(&hash[12..]);
+        bytes[0] = (bytes[0] & 0x0f) | 0x80;
+        Self(bytes)
     }
 
     /// The short base32 form on a network.

@@ -7,11 +7,12 @@ use timeline::{ChainName, ListRow, Unit};
 
 use crate::lists::{OF_ACCOUNT, OF_MINER};
 use crate::tables::{
-    AccountLine, BLOCK_SEATS, BLOCK_TRANSACTIONS, BLOCKS, BLOCKS_IN_ORDER, BlockFacts, BlockLine,
-    BlockSeat, Direction, EPOCHS, EpochRow, MINERS, MinerFirst, MinerLine, PACKINGS, Packed,
-    Packing, TRANSACTIONS, TRANSACTIONS_IN_ORDER, Totals, TransactionFacts, TransactionLine,
+    AccountLine, BLOCK_RESULTS, BLOCK_SEATS, BLOCK_TRANSACTIONS, BLOCKS, BLOCKS_IN_ORDER,
+    BlockFacts, BlockLine, BlockResult, BlockSeat, Direction, EPOCHS, EpochRow, MINERS, MinerFirst,
+    MinerLine, PACKED_ROW, PACKINGS, Packed, Packing, RECEIPTS, Receipt, SKIPPED_BLOCKS,
+    TRANSACTIONS, TRANSACTIONS_IN_ORDER, Totals, TransactionFacts, TransactionLine,
 };
-use crate::{Address, BlockInput, EpochInput, Hash, TransactionInput};
+use crate::{Address, BlockInput, EpochInput, Hash, ResultsInput, TransactionInput};
 
 /// What must be known of the branch before epochs can be derived.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,6 +36,7 @@ impl Needed {
                 needed.transactions.insert(transaction.hash);
                 needed.accounts.insert(transaction.from);
                 needed.accounts.extend(transaction.to);
+                needed.accounts.extend(transaction.creates);
             }
         }
         needed
@@ -68,8 +70,12 @@ pub fn rows(
     for (index, block) in epoch.blocks.iter().enumerate() {
         deriving.block(block, index + 1 == epoch.blocks.len())?;
     }
+    for block in &epoch.skipped {
+        deriving.skipped(block)?;
+    }
     let blocks = epoch.blocks.iter().map(|block| block.hash).collect();
-    let row = EpochRow { blocks, totals: deriving.before.totals };
+    let skipped = epoch.skipped.iter().take(SKIPPED_BLOCKS).map(|block| block.hash).collect();
+    let row = EpochRow { blocks, skipped, totals: deriving.before.totals };
     let partition = Sequenced(chain.clone(), epoch.number);
     deriving.rows.push(EPOCHS.row(&partition, &(epoch.number, unit), &row)?);
     Ok(deriving.rows)
@@ -94,18 +100,50 @@ impl Deriving<'_> {
         for (index, transaction) in (0..).zip(&block.transactions) {
             new_transactions += u32::from(self.transaction(block, index, transaction)?);
         }
-        let key = self.by_hash(block.hash);
-        let packed = u32::try_from(block.transactions.len()).unwrap_or(u32::MAX);
-        let facts = BlockFacts { fields: block.facts.clone(), transactions: packed };
-        self.rows.push(BLOCKS.row(&key, &(), &facts)?);
-        let seat = BlockSeat { epoch: self.epoch, order, is_pivot, new_transactions };
-        self.rows.push(BLOCK_SEATS.row(&key, &self.unit, &seat)?);
+        let packed = self.facts(block)?;
+        let order_on_chain = Some(order);
+        let seat =
+            BlockSeat { epoch: self.epoch, order: order_on_chain, is_pivot, new_transactions };
+        self.rows.push(BLOCK_SEATS.row(&self.by_hash(block.hash), &self.unit, &seat)?);
         let totals = &mut self.before.totals;
         totals.blocks += 1;
+        totals.packing_blocks += u64::from(packed > 0);
         totals.difficulty = totals.difficulty.saturating_add(block.difficulty);
         totals.packed += u64::from(packed);
         self.list_block(block, order, is_pivot)?;
         self.miner(block, order)
+    }
+
+    /// A block that belongs to the epoch and counts for nothing.
+    fn skipped(&mut self, block: &BlockInput) -> Result<(), BoundError> {
+        self.facts(block)?;
+        for transaction in &block.transactions {
+            self.transaction_facts(transaction)?;
+        }
+        let seat =
+            BlockSeat { epoch: self.epoch, order: None, is_pivot: false, new_transactions: 0 };
+        self.rows.push(BLOCK_SEATS.row(&self.by_hash(block.hash), &self.unit, &seat)?);
+        Ok(())
+    }
+
+    /// What is true of a block wherever it stands; how many transactions it packs.
+    fn facts(&mut self, block: &BlockInput) -> Result<u32, BoundError> {
+        let key = self.by_hash(block.hash);
+        let packed = u32::try_from(block.transactions.len()).unwrap_or(u32::MAX);
+        let facts = BlockFacts { fields: block.facts.clone(), transactions: packed };
+        self.rows.push(BLOCKS.row(&key, &(), &facts)?);
+        let rows = block.transactions.chunks(PACKED_ROW as usize);
+        for (first, some) in (0..).step_by(PACKED_ROW as usize).zip(rows) {
+            let hashes = some.iter().map(|transaction| transaction.hash).collect();
+            self.rows.push(BLOCK_TRANSACTIONS.row(&key, &first, &Packed { hashes })?);
+        }
+        Ok(packed)
+    }
+
+    fn transaction_facts(&mut self, transaction: &TransactionInput) -> Result<(), BoundError> {
+        let facts = TransactionFacts { fields: transaction.facts.clone() };
+        self.rows.push(TRANSACTIONS.row(&self.by_hash(transaction.hash), &(), &facts)?);
+        Ok(())
     }
 
     fn list_block(
@@ -152,8 +190,6 @@ impl Deriving<'_> {
         index: u32,
         transaction: &TransactionInput,
     ) -> Result<bool, BoundError> {
-        let packed = Packed { hash: transaction.hash };
-        self.rows.push(BLOCK_TRANSACTIONS.row(&self.by_hash(block.hash), &index, &packed)?);
         let key = self.by_hash(transaction.hash);
         let order = self.before.totals.blocks;
         let packing = Packing { block: block.hash, epoch: self.epoch, timestamp: block.timestamp };
@@ -161,8 +197,7 @@ impl Deriving<'_> {
         if !self.before.packed.insert(transaction.hash) {
             return Ok(false);
         }
-        let facts = TransactionFacts { fields: transaction.facts.clone() };
-        self.rows.push(TRANSACTIONS.row(&key, &(), &facts)?);
+        self.transaction_facts(transaction)?;
         let number = self.before.totals.transactions;
         self.before.totals.transactions += 1;
         let value = TransactionLine { hash: transaction.hash, block: block.hash };
@@ -185,16 +220,44 @@ impl Deriving<'_> {
         let count = self.before.accounts.entry(address).or_default();
         let position = *count;
         *count += 1;
+        self.before.totals.accounts += u64::from(position == 0);
         let line = AccountLine { hash, direction, timestamp };
         self.rows.extend(OF_ACCOUNT.rows(self.chain, address, (position, self.unit), line)?);
         Ok(())
     }
 }
 
+/// What came of an epoch, under `unit`.
+///
+/// # Errors
+/// When a row is beyond a limit.
+pub fn result_rows(
+    chain: &ChainName,
+    unit: Unit,
+    results: &ResultsInput,
+) -> Result<Vec<Row>, BoundError> {
+    let mut rows = Vec::new();
+    for (block, receipts) in &results.blocks {
+        let gas_used = receipts.last().map_or(0, |receipt| receipt.gas_so_far);
+        let key = (chain.clone(), block.0);
+        rows.push(BLOCK_RESULTS.row(&key, &unit, &BlockResult { gas_used })?);
+        for receipt in receipts.iter().filter(|receipt| receipt.executed) {
+            let key = (chain.clone(), receipt.transaction.0);
+            let (index, fields) = (receipt.index, receipt.fields.clone());
+            rows.push(RECEIPTS.row(&key, &unit, &Receipt { block: *block, index, fields })?);
+        }
+    }
+    Ok(rows)
+}
+
 /// The accounts of a transaction, each once.
-fn parties(transaction: &TransactionInput) -> Vec<(Address, Direction)> {
+#[must_use]
+pub fn parties(transaction: &TransactionInput) -> Vec<(Address, Direction)> {
+    let from = (transaction.from, Direction::Create);
     match transaction.to {
-        None => vec![(transaction.from, Direction::Create)],
+        None => std::iter::once(from)
+            .chain(transaction.creates.map(|contract| (contract, Direction::Create)))
+            .collect(),
         Some(to) if to == transaction.from => vec![(to, Direction::Own)],
         Some(to) => vec![(transaction.from, Direction::Out), (to, Direction::In)],
     }
@@ -203,21 +266,22 @@ fn parties(transaction: &TransactionInput) -> Vec<(Address, Direction)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Fields;
 
     fn transaction(number: u8, from: u8, to: Option<u8>) -> TransactionInput {
         let address = |byte| Address([byte; 20]);
-        let facts = Vec::new();
         TransactionInput {
             hash: Hash([number; 32]),
             from: address(from),
             to: to.map(address),
-            facts,
+            creates: to.is_none().then(|| address(99)),
+            facts: Fields::default(),
         }
     }
 
     fn block(number: u8, transactions: Vec<TransactionInput>) -> BlockInput {
         let (hash, parent) = (Hash([number; 32]), Hash([number - 1; 32]));
-        let (miner, facts) = (Address([9; 20]), Vec::new());
+        let (miner, facts) = (Address([9; 20]), Fields::default());
         BlockInput { hash, parent, miner, difficulty: 5, timestamp: 7, facts, transactions }
     }
 
@@ -228,7 +292,7 @@ mod tests {
             block(1, vec![first.clone(), transaction(2, 1, Some(1))]),
             block(2, vec![first.clone(), transaction(3, 2, None), first]),
         ];
-        let epoch = EpochInput { number: 4, blocks };
+        let epoch = EpochInput { number: 4, blocks, skipped: vec![block(9, Vec::new())] };
         let mut before = Before::default();
         let rows = rows(&"c".into(), Unit(1), &epoch, &mut before).expect("within limits");
         assert_eq!(before.totals.packed, 5, "repeats included");
@@ -237,12 +301,15 @@ mod tests {
         assert_eq!(before.totals.miners, 1);
         assert_eq!(before.accounts[&Address([1; 20])], 2);
         assert_eq!(before.accounts[&Address([2; 20])], 2);
+        assert_eq!(before.accounts[&Address([99; 20])], 1, "the contract that is created");
+        assert_eq!((before.totals.accounts, before.totals.packing_blocks), (3, 2));
         let count = |table: &store::TableDef| {
             rows.iter().filter(|row| row.table.name() == table.name()).count()
         };
         assert_eq!(count(PACKINGS.def()), 5);
         assert_eq!(count(TRANSACTIONS_IN_ORDER.def()), 3);
         assert_eq!(count(MINERS.def()), 1);
-        assert_eq!(count(BLOCK_TRANSACTIONS.def()), 5);
+        assert_eq!(count(BLOCK_TRANSACTIONS.def()), 2, "a row for each block");
+        assert_eq!(count(BLOCKS.def()), 3, "also the one that is skipped");
     }
 }

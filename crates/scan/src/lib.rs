@@ -37,14 +37,21 @@
 //!   with the receipt.
 
 pub mod address;
+pub mod answers;
 pub mod derive;
 pub mod follow;
 pub mod ingest;
 mod lists;
+mod memory;
 pub mod message;
+pub mod packed;
 pub mod query;
 pub mod source;
 pub mod tables;
 mod types;
 
-pub use types::{Address, BlockInput, EpochInput, Hash, ParseError, TransactionInput};
+pub use memory::Memory;
+pub use types::{
+    Address, BlockInput, EpochInput, Fields, Hash, ParseError, ReceiptInput, ResultsInput,
+    TransactionInput,
+};

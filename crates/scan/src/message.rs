@@ -2,13 +2,20 @@
 
 use serde_json::{Map, Value};
 
-use crate::{Address, BlockInput, Hash, TransactionInput};
+use crate::types::unhex_any;
+use crate::{Address, BlockInput, Fields, Hash, ReceiptInput, TransactionInput};
 
-/// Fields of a block that depend on the pivot chain or on execution, not on the block.
-const PASSING_OF_BLOCK: [&str; 4] = ["epochNumber", "blockNumber", "gasUsed", "transactions"];
-/// Fields of a transaction that depend on where and how it was executed.
-const PASSING_OF_TRANSACTION: [&str; 4] =
-    ["blockHash", "transactionIndex", "status", "contractCreated"];
+/// Fields of a block that depend on the pivot chain or on execution, not on the block,
+/// or stand in the key.
+const PASSING_OF_BLOCK: [&str; 5] =
+    ["epochNumber", "blockNumber", "gasUsed", "transactions", "hash"];
+/// Fields of a transaction that depend on where and how it was executed, or stand in the key.
+const PASSING_OF_TRANSACTION: [&str; 5] =
+    ["blockHash", "transactionIndex", "status", "contractCreated", "hash"];
+/// Fields of a receipt that stand in its key.
+const KEY_OF_RECEIPT: [&str; 1] = ["transactionHash"];
+/// What a receipt says of a copy that was not executed.
+const NOT_EXECUTED: u128 = 2;
 
 /// What is wrong with a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,11 +64,61 @@ fn transaction(value: &Value) -> Result<TransactionInput, MessageError> {
         None | Some(Value::Null) => None,
         Some(_) => Some(address(fields, "to")?),
     };
+    let from = address(fields, "from")?;
+    let creates = match to {
+        Some(_) => None,
+        None => Some(created(fields, &from)?),
+    };
     Ok(TransactionInput {
         hash: hash(fields, "hash")?,
-        from: address(fields, "from")?,
+        from,
         to,
+        creates,
         facts: lasting(fields, &PASSING_OF_TRANSACTION),
+    })
+}
+
+/// The contract that a transaction without a receiver creates.
+fn created(fields: &Map<String, Value>, from: &Address) -> Result<Address, MessageError> {
+    let code = text(fields, "data")?.strip_prefix("0x");
+    let code = code.filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let code = code.ok_or_else(|| MessageError::new("data", "it is not hexadecimal"))?;
+    let code: Vec<u8> = unhex_any(code).collect();
+    Ok(Address::created_by(from, small(fields, "nonce")?, &code))
+}
+
+/// The receipts of an epoch by its blocks, which are known.
+///
+/// # Errors
+/// When they are not those of these blocks, or a field cannot be read.
+pub fn receipts(
+    value: &Value,
+    blocks: &[Hash],
+) -> Result<Vec<(Hash, Vec<ReceiptInput>)>, MessageError> {
+    let listed = value.as_array().filter(|listed| listed.len() == blocks.len());
+    let listed = listed
+        .ok_or_else(|| MessageError::new("receipts", "they are not those of the epoch's blocks"))?;
+    let of_block = |(value, hash): (&Value, &Hash)| {
+        let listed = value.as_array();
+        let listed = listed.ok_or_else(|| MessageError::new("receipts", "it is no list"))?;
+        let receipts = listed.iter().map(|value| receipt(value, hash));
+        Ok((*hash, receipts.collect::<Result<_, _>>()?))
+    };
+    listed.iter().zip(blocks).map(of_block).collect()
+}
+
+fn receipt(value: &Value, block: &Hash) -> Result<ReceiptInput, MessageError> {
+    let fields = object(value, "receipt")?;
+    if hash(fields, "blockHash")? != *block {
+        return Err(MessageError::new("blockHash", format!("it is not {block}")));
+    }
+    let index = u32::try_from(quantity(fields, "index")?);
+    Ok(ReceiptInput {
+        transaction: hash(fields, "transactionHash")?,
+        index: index.map_err(|_| MessageError::new("index", "it is larger than any block"))?,
+        executed: quantity(fields, "outcomeStatus")? != NOT_EXECUTED,
+        gas_so_far: quantity(fields, "accumulatedGasUsed")?,
+        fields: lasting(fields, &KEY_OF_RECEIPT),
     })
 }
 
@@ -122,12 +179,10 @@ fn hex_quantity(text: &str) -> Option<u128> {
     u128::from_str_radix(digits, 16).ok()
 }
 
-/// Every other field, as JSON with sorted names: the same block is the same bytes.
-fn lasting(fields: &Map<String, Value>, passing: &[&str]) -> Vec<u8> {
+/// Every other field. A map keeps its names sorted: the same block is the same bytes.
+fn lasting(fields: &Map<String, Value>, passing: &[&str]) -> Fields {
     let lasting = fields.iter().filter(|(name, _)| !passing.contains(&name.as_str()));
-    let lasting: std::collections::BTreeMap<_, _> = lasting.collect();
-    // Maps of text to JSON can always be written.
-    serde_json::to_vec(&lasting).unwrap_or_default()
+    Fields::new(&lasting.map(|(name, value)| (name.clone(), value.clone())).collect())
 }
 
 #[cfg(test)]
@@ -159,7 +214,7 @@ mod tests {
     fn what_lasts_is_kept_and_what_passes_is_not() {
         let read = block(&real()).expect("a block");
         assert_eq!((read.difficulty, read.timestamp), (4, 0x6af9_f601));
-        let facts: Value = serde_json::from_slice(&read.facts).expect("JSON");
+        let facts = read.facts.read().expect("fields");
         assert_eq!((&facts["gasLimit"], &facts["height"]), (&"0x3938700".into(), &"0x9".into()));
         for passing in PASSING_OF_BLOCK {
             assert!(facts.get(passing).is_none(), "{passing}");

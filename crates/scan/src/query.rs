@@ -2,19 +2,25 @@
 
 use std::ops::Bound;
 
-use store::{Order, PageRequest, Sequenced};
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use store::{Order, PageRequest, Sequenced, Table};
 use timeline::{Lane, OrderedList, Timeline, Unit, View, ViewError};
 
 use crate::lists::{OF_ACCOUNT, OF_MINER};
 use crate::tables::{
-    AccountLine, BLOCK_SEATS, BLOCK_TRANSACTIONS, BLOCKS, BLOCKS_IN_ORDER, BlockFacts, BlockLine,
-    BlockSeat, EPOCHS, EpochRow, MINERS, MinerFirst, MinerLine, PACKINGS, Packing, TRANSACTIONS,
+    AccountLine, BLOCK_RESULTS, BLOCK_SEATS, BLOCK_TRANSACTIONS, BLOCKS, BLOCKS_IN_ORDER,
+    BlockFacts, BlockLine, BlockResult, BlockSeat, ByHash, EPOCHS, EpochRow, MINERS, MinerFirst,
+    MinerLine, PACKED_ROW, PACKINGS, Packing, RECEIPTS, Receipt, TRANSACTIONS,
     TRANSACTIONS_IN_ORDER, Totals, TransactionFacts, TransactionLine,
 };
 use crate::{Address, Hash};
 
 /// Packings of a transaction that one answer has at the most.
 const MOST_PACKINGS: usize = 1000;
+/// Reads at a time: on a cluster each is a journey.
+const AT_ONCE: usize = 16;
+/// Rows of a block's transactions that are read at a time.
+const PACKED_ROWS: usize = 8;
 
 /// One state of a chain, to be asked about. All answers of one are of one moment.
 #[derive(Debug)]
@@ -30,6 +36,8 @@ pub struct BlockAnswer {
     pub facts: BlockFacts,
     /// Where it stands; nowhere when it is no longer on the chain.
     pub seat: Option<BlockSeat>,
+    /// What came of executing it, once it is executed.
+    pub result: Option<BlockResult>,
 }
 
 /// A transaction that is known.
@@ -39,6 +47,8 @@ pub struct TransactionAnswer {
     pub facts: TransactionFacts,
     /// The blocks of the chain that pack it, with its place in each; the first one counts.
     pub packings: Vec<(u32, Packing)>,
+    /// What came of executing it, once it is executed.
+    pub receipt: Option<Receipt>,
 }
 
 /// Sums over the latest blocks.
@@ -77,10 +87,20 @@ impl<'a> Scan<'a> {
         let Some(facts) = self.timeline.store().get(&BLOCKS, &key, &()).await? else {
             return Ok(None);
         };
-        let ends = (Unit(0), Unit(u64::MAX));
-        let seat =
-            self.timeline.first_visible(self.view, &BLOCK_SEATS, &key, ends.0, ends.1).await?;
-        Ok(Some(BlockAnswer { facts, seat: seat.map(|(_, seat)| seat) }))
+        let seat = self.stamped(&BLOCK_SEATS, &key).await?;
+        let result = self.stamped(&BLOCK_RESULTS, &key).await?;
+        Ok(Some(BlockAnswer { facts, seat, result }))
+    }
+
+    /// The row under a hash that counts now.
+    async fn stamped<V: store::Value>(
+        &self,
+        table: &'static Table<ByHash, Unit, V>,
+        key: &ByHash,
+    ) -> Result<Option<V>, ViewError> {
+        let (from, to) = (Unit(0), Unit(u64::MAX));
+        let found = self.timeline.first_visible(self.view, table, key, from, to).await?;
+        Ok(found.map(|(_, value)| value))
     }
 
     /// A transaction with its packings on the chain.
@@ -100,7 +120,8 @@ impl<'a> Scan<'a> {
             packings.extend(page.rows.into_iter().map(|((_, index, _), it)| (index, it)));
             request.cursor = page.next;
             if request.cursor.is_none() || packings.len() >= MOST_PACKINGS {
-                return Ok(Some(TransactionAnswer { facts, packings }));
+                let receipt = self.stamped(&RECEIPTS, &key).await?;
+                return Ok(Some(TransactionAnswer { facts, packings, receipt }));
             }
         }
     }
@@ -115,10 +136,23 @@ impl<'a> Scan<'a> {
         from: u32,
         limit: usize,
     ) -> Result<Vec<Hash>, ViewError> {
-        let request = PageRequest { from: Bound::Included(from), ..PageRequest::first(limit) };
         let key = self.by_hash(hash);
-        let page = self.timeline.store().page(&BLOCK_TRANSACTIONS, &key, request).await?;
-        Ok(page.rows.into_iter().map(|(_, packed)| packed.hash).collect())
+        let first = from - from % PACKED_ROW;
+        let mut request =
+            PageRequest { from: Bound::Included(first), ..PageRequest::first(PACKED_ROWS) };
+        let (mut found, mut skip) = (Vec::new(), (from % PACKED_ROW) as usize);
+        loop {
+            let page = self.timeline.store().page(&BLOCK_TRANSACTIONS, &key, request.clone());
+            let page = page.await?;
+            for (_, packed) in page.rows {
+                found.extend(packed.hashes.into_iter().skip(std::mem::take(&mut skip)));
+            }
+            request.cursor = page.next;
+            if request.cursor.is_none() || found.len() >= limit {
+                found.truncate(limit);
+                return Ok(found);
+            }
+        }
     }
 
     /// How much there is on the chain.
@@ -242,6 +276,34 @@ impl<'a> Scan<'a> {
         let (from, to) = ((number, Unit(0)), (number, Unit(u64::MAX)));
         let found = self.timeline.first_visible(self.view, &EPOCHS, &partition, from, to).await?;
         Ok(found.map(|(_, row)| row))
+    }
+
+    /// Epochs from one on, in either direction.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn epochs(
+        &self,
+        (start, order, limit): Stretch,
+    ) -> Result<Vec<(u64, EpochRow)>, ViewError> {
+        let Some(head) = self.head(Lane::MINED) else { return Ok(Vec::new()) };
+        let mut numbers: Vec<u64> = match order {
+            Order::Ascending => (start..=head).take(limit).collect(),
+            Order::Descending => (0..=start.min(head)).rev().take(limit).collect(),
+        };
+        numbers.dedup();
+        let rows = numbers
+            .into_iter()
+            .map(|number| async move { Ok::<_, ViewError>((number, self.epoch(number).await?)) });
+        let rows = futures_util::stream::iter(rows).buffered(AT_ONCE);
+        let rows: Vec<_> = rows.try_collect().await?;
+        Ok(rows.into_iter().filter_map(|(number, row)| Some((number, row?))).collect())
+    }
+
+    /// The number of the newest epoch of a lane.
+    #[must_use]
+    pub fn head(&self, lane: Lane) -> Option<u64> {
+        self.view.head(lane).map(|head| head.height.0)
     }
 
     /// The pivot blocks of up to `limit` epochs from one on.

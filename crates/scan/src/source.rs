@@ -11,10 +11,13 @@ use platform::chains::{Ask, AskError};
 use serde_json::{Value, json};
 
 use crate::message::{self, MessageError};
-use crate::{EpochInput, Hash};
+use crate::tables::SKIPPED_BLOCKS;
+use crate::{BlockInput, EpochInput, Hash, ResultsInput};
 
 /// Questions of one request.
 const BATCH: usize = 20;
+/// Blocks at which a node cuts an epoch.
+const CUT_EPOCH: usize = 200;
 
 /// Why a node gave no answer. Nothing was written; ask again, or another node.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,9 +39,25 @@ pub enum SourceError {
     /// It answered something else.
     #[error(transparent)]
     Message(#[from] MessageError),
+    /// It has executed the epoch elsewhere, or not yet.
+    #[error("the node has no results of epoch {0} under its pivot; it is asked again")]
+    NoResults(u64),
     /// It has not got what it just named.
     #[error("the node does not know block {0}, which it named itself; it may be catching up")]
     Missing(Hash),
+}
+
+/// How far a node is: numbers of epochs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heights {
+    /// The newest one.
+    pub mined: u64,
+    /// The newest one with results.
+    pub executed: u64,
+    /// The newest one that is buried deep enough.
+    pub confirmed: u64,
+    /// The newest one that is decided.
+    pub finalized: u64,
 }
 
 /// A node of a chain.
@@ -62,13 +81,17 @@ impl Node {
         Self { url: url.into(), ask, ids: Arc::default() }
     }
 
-    /// The newest epoch that is mined.
+    /// How far it is.
     ///
     /// # Errors
-    /// When the node gives no number.
-    pub async fn latest_mined(&self) -> Result<u64, SourceError> {
-        let answers = self.call("cfx_epochNumber", vec![json!(["latest_mined"])]).await?;
-        Ok(message::number(answers.first().unwrap_or(&Value::Null))?)
+    /// When the node gives no numbers.
+    pub async fn heights(&self) -> Result<Heights, SourceError> {
+        let tags = ["latest_mined", "latest_state", "latest_confirmed", "latest_finalized"];
+        let asked = tags.iter().map(|tag| json!([tag])).collect();
+        let answers = self.call("cfx_epochNumber", asked).await?;
+        let number = |at: usize| message::number(answers.get(at).unwrap_or(&Value::Null));
+        let (mined, executed) = (number(0)?, number(1)?);
+        Ok(Heights { mined, executed, confirmed: number(2)?, finalized: number(3)? })
     }
 
     /// The pivot of an epoch.
@@ -87,26 +110,89 @@ impl Node {
     /// When an answer is missing or does not fit.
     pub async fn epochs(&self, from: u64, to: u64) -> Result<Vec<EpochInput>, SourceError> {
         let lists = self.lists(from, to).await?;
-        let all: Vec<Hash> = lists.iter().flat_map(|(_, hashes)| hashes).copied().collect();
-        let asked = all.iter().map(|hash| json!([hash.to_string(), true])).collect();
-        let mut answers = self.call("cfx_getBlockByHash", asked).await?.into_iter().zip(all);
-        let mut epochs = Vec::with_capacity(lists.len());
-        for (number, hashes) in lists {
-            let mut blocks = Vec::with_capacity(hashes.len());
-            for (answer, hash) in answers.by_ref().take(hashes.len()) {
-                if answer.is_null() {
-                    return Err(SourceError::Missing(hash));
-                }
-                let block = message::block(&answer)?;
-                if block.hash != hash {
-                    let what = format!("block {hash} was asked for, {} came", block.hash);
-                    return Err(MessageError::new("hash", what).into());
-                }
-                blocks.push(block);
+        let skipped = self.skipped(&lists).await?;
+        let all = lists.iter().chain(&skipped).flat_map(|(_, hashes)| hashes);
+        let mut blocks = self.blocks(all.copied().collect()).await?.into_iter();
+        let mut epochs: Vec<EpochInput> = lists
+            .into_iter()
+            .map(|(number, hashes)| {
+                let blocks = blocks.by_ref().take(hashes.len()).collect();
+                EpochInput { number, blocks, skipped: Vec::new() }
+            })
+            .collect();
+        for (number, hashes) in skipped {
+            let blocks = blocks.by_ref().take(hashes.len()).collect();
+            if let Some(epoch) = epochs.iter_mut().find(|epoch| epoch.number == number) {
+                epoch.skipped = blocks;
             }
-            epochs.push(EpochInput { number, blocks });
         }
         Ok(epochs)
+    }
+
+    /// What came of executing epochs, each under its own pivot: pairs of number and blocks.
+    ///
+    /// # Errors
+    /// When the node has no results under one of the pivots, or an answer does not fit.
+    pub async fn results(
+        &self,
+        epochs: &[(u64, Vec<Hash>)],
+    ) -> Result<Vec<ResultsInput>, SourceError> {
+        let pivot = |blocks: &[Hash]| blocks.last().map(|hash| format!("hash:{hash}"));
+        let asked = epochs.iter().map(|(_, blocks)| json!([pivot(blocks)])).collect();
+        let answers = self.call("cfx_getEpochReceipts", asked).await?;
+        let mut results = Vec::with_capacity(epochs.len());
+        for ((number, hashes), answer) in epochs.iter().zip(answers) {
+            let pivot = hashes.last().ok_or(SourceError::NoResults(*number))?;
+            let blocks = match (number, answer) {
+                // Nobody executed the first epoch: it is where the state begins.
+                (0, Value::Null) => Vec::new(),
+                (_, Value::Null) => return Err(SourceError::NoResults(*number)),
+                (_, answer) => message::receipts(&answer, hashes)?,
+            };
+            results.push(ResultsInput { number: *number, pivot: *pivot, blocks });
+        }
+        Ok(results)
+    }
+
+    /// Blocks by their hashes.
+    ///
+    /// # Errors
+    /// When one is missing, or is not the one that was asked for.
+    pub async fn blocks(&self, hashes: Vec<Hash>) -> Result<Vec<BlockInput>, SourceError> {
+        let asked = hashes.iter().map(|hash| json!([hash.to_string(), true])).collect();
+        let answers = self.call("cfx_getBlockByHash", asked).await?;
+        let mut blocks = Vec::with_capacity(hashes.len());
+        for (answer, hash) in answers.iter().zip(hashes) {
+            if answer.is_null() {
+                return Err(SourceError::Missing(hash));
+            }
+            let block = message::block(answer)?;
+            if block.hash != hash {
+                let what = format!("block {hash} was asked for, {} came", block.hash);
+                return Err(MessageError::new("hash", what).into());
+            }
+            blocks.push(block);
+        }
+        Ok(blocks)
+    }
+
+    /// The blocks that epochs skip. Only an epoch that is cut skips any.
+    async fn skipped(
+        &self,
+        lists: &[(u64, Vec<Hash>)],
+    ) -> Result<Vec<(u64, Vec<Hash>)>, SourceError> {
+        let cut = lists.iter().filter(|(_, hashes)| hashes.len() >= CUT_EPOCH);
+        let numbers: Vec<u64> = cut.map(|(number, _)| *number).collect();
+        let asked = numbers.iter().map(|number| json!([format!("{number:#x}")])).collect();
+        let answers = self.call("cfx_getSkippedBlocksByEpoch", asked).await?;
+        let mut skipped = Vec::with_capacity(numbers.len());
+        for (number, answer) in numbers.into_iter().zip(answers) {
+            let none = answer.as_array().is_some_and(Vec::is_empty);
+            let mut hashes = if none { Vec::new() } else { message::hashes(&answer)? };
+            hashes.truncate(SKIPPED_BLOCKS);
+            skipped.push((number, hashes));
+        }
+        Ok(skipped)
     }
 
     async fn lists(&self, from: u64, to: u64) -> Result<Vec<(u64, Vec<Hash>)>, SourceError> {

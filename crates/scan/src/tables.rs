@@ -3,16 +3,25 @@
 use placement::Placement;
 use serde::{Deserialize, Serialize};
 use store::{Bounds, Query, Sequenced, Table, TableDef, Touches};
-use timeline::{ChainName, ListTable, Unit};
+use timeline::{ChainName, Lane, ListTable, Unit};
 
-use crate::{Address, Hash};
+use crate::{Address, Fields, Hash};
+
+/// Epochs that are buried deep enough.
+pub const CONFIRMED: Lane = Lane(2);
+/// Epochs that the proof-of-stake chain has decided.
+pub const FINALIZED: Lane = Lane(3);
 
 /// Rows of one bucket of an ordered list.
 pub(crate) const BUCKET: u64 = 4096;
 /// Blocks of one epoch at the most; a node cuts epochs at 200 and skips the rest.
 pub(crate) const EPOCH_BLOCKS: usize = 1000;
+/// Skipped blocks that an epoch's row names at the most.
+pub(crate) const SKIPPED_BLOCKS: usize = 1000;
 /// Transactions of one block at the most.
 pub(crate) const BLOCK_TRANSACTIONS_LIMIT: u64 = 100_000;
+/// Transactions of a block that stand in one row.
+pub(crate) const PACKED_ROW: u32 = 256;
 /// Bytes of a block's facts, and of a transaction's with its data.
 const BLOCK_BYTES: usize = 64 * 1024;
 const TRANSACTION_BYTES: usize = 512 * 1024;
@@ -30,8 +39,8 @@ pub(crate) type ByList = (ChainName, u8, [u8; 20]);
 /// What never changes about a block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockFacts {
-    /// Every field of the node that never changes, as JSON.
-    pub fields: Vec<u8>,
+    /// Every field of the node that never changes, but for the hash.
+    pub fields: Fields,
     /// Transactions it packs, repeats included.
     pub transactions: u32,
 }
@@ -42,8 +51,8 @@ store::serde_value!(BlockFacts, format 1);
 pub struct BlockSeat {
     /// Its epoch.
     pub epoch: u64,
-    /// Its place among all blocks in the order of execution, from 0.
-    pub order: u64,
+    /// Its place among all blocks in the order of execution, from 0; none when its epoch skips it.
+    pub order: Option<u64>,
     /// It is the pivot of its epoch.
     pub is_pivot: bool,
     /// Transactions that no block before it packs.
@@ -51,19 +60,19 @@ pub struct BlockSeat {
 }
 store::serde_value!(BlockSeat, format 1);
 
-/// A transaction of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Some transactions of a block, in order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Packed {
-    /// Its hash.
-    pub hash: Hash,
+    /// Their hashes.
+    pub hashes: Vec<Hash>,
 }
 store::serde_value!(Packed, format 1);
 
 /// What never changes about a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransactionFacts {
-    /// Every field of the node that never changes, as JSON.
-    pub fields: Vec<u8>,
+    /// Every field of the node that never changes, but for the hash.
+    pub fields: Fields,
 }
 store::serde_value!(TransactionFacts, format 1);
 
@@ -78,6 +87,26 @@ pub struct Packing {
     pub timestamp: u64,
 }
 store::serde_value!(Packing, format 1);
+
+/// What came of executing a transaction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// The block that executes it, which need not be the first that packs it.
+    pub block: Hash,
+    /// Its place in that block.
+    pub index: u32,
+    /// Every field of the node, but for the hash.
+    pub fields: Fields,
+}
+store::serde_value!(Receipt, format 1);
+
+/// What came of executing a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockResult {
+    /// Gas that its transactions used.
+    pub gas_used: u128,
+}
+store::serde_value!(BlockResult, format 1);
 
 /// A block in the order of execution. Its sums are the difficulty and the packed transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,6 +179,8 @@ pub struct MinerFirst {
 pub struct EpochRow {
     /// Its blocks in the order of execution; the last one is the pivot.
     pub blocks: Vec<Hash>,
+    /// Blocks that belong to it and are not executed, the first thousand.
+    pub skipped: Vec<Hash>,
     /// What there is up to and including it.
     pub totals: Totals,
 }
@@ -168,6 +199,10 @@ pub struct Totals {
     pub difficulty: u128,
     /// Packed transactions, repeats included.
     pub packed: u64,
+    /// Accounts that have a transaction.
+    pub accounts: u64,
+    /// Blocks that pack a transaction.
+    pub packing_blocks: u64,
 }
 
 const ONE: Touches = Touches::One;
@@ -195,9 +230,9 @@ pub static BLOCK_SEATS: Table<ByHash, Unit, BlockSeat> = Table::once(
 /// partition, which is what the query reads.
 pub static BLOCK_TRANSACTIONS: Table<ByHash, u32, Packed> = Table::once(
     "scan.block_transactions",
-    "A transaction of a block, under its place in it.",
+    "Up to 256 transactions of a block, under the place of the first of them.",
     Placement::Hashed,
-    Bounds::rows(BLOCK_TRANSACTIONS_LIMIT).pages(1000),
+    Bounds::rows(BLOCK_TRANSACTIONS_LIMIT / PACKED_ROW as u64).values(16 * 1024).pages(64),
 )
 .answers(&[Query { name: "a block's transactions in order", touches: ONE }]);
 
@@ -218,6 +253,24 @@ pub static PACKINGS: Table<ByHash, (u64, u32, Unit), Packing> = Table::once(
     Bounds::rows(ATTEMPTS).pages(1000),
 )
 .answers(&[Query { name: "first and other packings of a transaction", touches: ONE }]);
+
+/// Receipts. They carry numbers of their own: the epoch is executed some epochs after it is mined.
+pub static RECEIPTS: Table<ByHash, Unit, Receipt> = Table::once(
+    "scan.receipts",
+    "What came of executing a transaction, under the unit that executed it.",
+    Placement::Hashed,
+    Bounds::rows(ATTEMPTS).values(TRANSACTION_BYTES).pages(100),
+)
+.answers(&[Query { name: "the receipt of a transaction", touches: ONE }]);
+
+/// What came of executing blocks.
+pub static BLOCK_RESULTS: Table<ByHash, Unit, BlockResult> = Table::once(
+    "scan.block_results",
+    "Gas that a block used, under the unit that executed it.",
+    Placement::Hashed,
+    Bounds::rows(ATTEMPTS).pages(1000),
+)
+.answers(&[Query { name: "what came of executing a block", touches: ONE }]);
 
 /// Blocks in the order of execution.
 pub static BLOCKS_IN_ORDER: ListTable<ChainName, BlockLine> = Table::once(
@@ -281,7 +334,7 @@ pub static EPOCHS: Table<Sequenced<ChainName>, (u64, Unit), EpochRow> = Table::o
     "scan.epochs",
     "The blocks of an epoch in order, and how much there is up to it.",
     Placement::Bucketed { size: BUCKET },
-    Bounds::rows(ATTEMPTS + BUCKET).values(48 * EPOCH_BLOCKS).pages(1000),
+    Bounds::rows(ATTEMPTS + BUCKET).values(48 * (EPOCH_BLOCKS + SKIPPED_BLOCKS)).pages(1000),
 )
 .answers(&[
     Query { name: "an epoch", touches: ONE },
@@ -297,6 +350,8 @@ pub fn tables() -> Vec<&'static TableDef> {
         BLOCK_TRANSACTIONS.def(),
         TRANSACTIONS.def(),
         PACKINGS.def(),
+        RECEIPTS.def(),
+        BLOCK_RESULTS.def(),
         BLOCKS_IN_ORDER.def(),
         TRANSACTIONS_IN_ORDER.def(),
         ACCOUNT_TRANSACTIONS.def(),

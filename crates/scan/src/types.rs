@@ -3,6 +3,10 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use store::DecodeError;
+
+use crate::packed;
 
 /// The hash of a block or a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -48,6 +52,16 @@ pub(crate) fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
     Some(bytes)
 }
 
+/// Bytes of lower-case digits; a last odd one counts as the upper half of its byte.
+pub(crate) fn unhex_any(digits: &str) -> impl Iterator<Item = u8> {
+    let value = |byte: u8| char::from(byte).to_digit(16).unwrap_or(0) as u8;
+    digits.as_bytes().chunks(2).map(move |pair| match *pair {
+        [high, low] => 16 * value(high) + value(low),
+        [high] => 16 * value(high),
+        _ => 0,
+    })
+}
+
 fn write_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str("0x")?;
     bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
@@ -85,6 +99,8 @@ pub struct EpochInput {
     pub number: u64,
     /// Its blocks in the order of execution; the last one is the pivot.
     pub blocks: Vec<BlockInput>,
+    /// Blocks that belong to it and are not executed, because it has too many.
+    pub skipped: Vec<BlockInput>,
 }
 
 /// A block of an epoch.
@@ -100,8 +116,8 @@ pub struct BlockInput {
     pub difficulty: u128,
     /// When, in Unix seconds.
     pub timestamp: u64,
-    /// Every field that never changes, as JSON.
-    pub facts: Vec<u8>,
+    /// Every field that never changes.
+    pub facts: Fields,
     /// What it packs, in order.
     pub transactions: Vec<TransactionInput>,
 }
@@ -115,8 +131,65 @@ pub struct TransactionInput {
     pub from: Address,
     /// Who receives it; nobody when it creates a contract.
     pub to: Option<Address>,
-    /// Every field that never changes, as JSON.
-    pub facts: Vec<u8>,
+    /// The contract that it creates, if nothing goes wrong.
+    pub creates: Option<Address>,
+    /// Every field that never changes.
+    pub facts: Fields,
+}
+
+/// What came of executing an epoch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResultsInput {
+    /// The epoch.
+    pub number: u64,
+    /// Its pivot: the same blocks may be executed elsewhere with other results.
+    pub pivot: Hash,
+    /// Its blocks in the order of execution, with the receipts of each.
+    pub blocks: Vec<(Hash, Vec<ReceiptInput>)>,
+}
+
+/// What came of executing a transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReceiptInput {
+    /// The transaction.
+    pub transaction: Hash,
+    /// Its place in its block.
+    pub index: u32,
+    /// It was executed here. Copies that were executed elsewhere, or cannot be yet, were not.
+    pub executed: bool,
+    /// Gas that the block has used up to and including it.
+    pub gas_so_far: u128,
+    /// Every field.
+    pub fields: Fields,
+}
+
+/// Fields of a node's message, packed.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Fields(Vec<u8>);
+
+impl Fields {
+    /// Packs them.
+    #[must_use]
+    pub fn new(fields: &Map<String, Value>) -> Self {
+        Self(packed::pack(fields))
+    }
+
+    /// The fields under their names.
+    ///
+    /// # Errors
+    /// When their bytes are damaged.
+    pub fn read(&self) -> Result<Map<String, Value>, DecodeError> {
+        packed::unpack(&self.0)
+    }
+}
+
+impl fmt::Debug for Fields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.read() {
+            Ok(fields) => f.debug_map().entries(&fields).finish(),
+            Err(error) => write!(f, "{error}"),
+        }
+    }
 }
 
 impl EpochInput {

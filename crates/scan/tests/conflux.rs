@@ -1,81 +1,29 @@
 //! A real Conflux node that extends, forks and merges at random, and a follower all the time: every
-//! list and sum is the node's.
+//! list, sum, field and receipt is the node's.
 
 mod common;
+mod real;
 
 use std::sync::Arc;
 
-use common::Model;
 use parts::conflux::{self, Account, ConfluxNode, Transaction};
 use parts::require;
-use platform::outgoing::NodeClient;
-use scan::follow::{FollowError, step};
-use scan::query::Scan;
-use scan::source::Node;
+use real::chain::Chain;
+use real::readers::Readers;
+use store::ModelEngine;
 use store::conformance::seed;
-use store::{ModelEngine, Store};
-use timeline::{Lane, Settings, Timeline, Watch, Writer, WriterId};
 
 /// How often everything is compared.
 const CHECK_EVERY: usize = 10;
-
-/// A chain that follows a node.
-struct Follower {
-    runtime: tokio::runtime::Runtime,
-    timeline: Timeline,
-    writer: Writer,
-    node: Node,
-    popped: usize,
-}
-
-impl Follower {
-    fn of(node: &ConfluxNode) -> Self {
-        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-        let store = Store::new(Arc::new(ModelEngine::default()), 0);
-        let timeline = Timeline::new(store, "conflux".into(), Settings::default());
-        let mut watch = Watch::default();
-        let writer = runtime.block_on(timeline.lead(WriterId([1; 16]), &mut watch));
-        let writer = writer.expect("led").expect("nobody else is there");
-        let node = Node::new(node.http(), Arc::new(NodeClient::new().expect("a client")));
-        Self { runtime, timeline, writer, node, popped: 0 }
-    }
-
-    /// Follows until there is nothing new.
-    fn catch_up(&mut self) {
-        let Self { runtime, timeline, writer, node, popped } = self;
-        runtime.block_on(async {
-            loop {
-                match step(timeline, writer, node).await {
-                    Ok(None) => return,
-                    Ok(Some(published)) => {
-                        let runs = published.switch.popped.iter();
-                        let runs = runs.filter(|run| run.lane == Lane::MINED);
-                        *popped += runs.flat_map(timeline::Run::units).count();
-                    }
-                    // The node works while it is asked.
-                    Err(FollowError::Moved) => {}
-                    Err(error) => panic!("{error}"),
-                }
-            }
-        });
-    }
-
-    /// Compares everything with the node, as a model has it.
-    fn check(&self) {
-        self.runtime.block_on(async {
-            let latest = self.node.latest_mined().await.expect("answered");
-            let epochs = self.node.epochs(0, latest).await.expect("answered");
-            let view = self.timeline.view().await.expect("read");
-            assert_eq!(view.head(Lane::MINED).expect("a head").height.0, latest);
-            Model::of(epochs).check(&Scan::new(&self.timeline, &view)).await;
-        });
-    }
-}
+/// Code that leaves a contract of no bytes, and says something.
+const GOOD_CODE: &[u8] = &[0x60, 0, 0x60, 0, 0xa0, 0x60, 0, 0x60, 0, 0xf3];
+/// Code that ends in an error.
+const BAD_CODE: &[u8] = &[0xfe];
 
 /// Does something to the tree-graph.
 fn change(node: &ConfluxNode, rng: &mut fastrand::Rng) {
     let account = |number: u32| Account::numbered(number);
-    match rng.u8(0..10) {
+    match rng.u8(0..11) {
         0..=2 => drop(node.empty_blocks(rng.usize(1..4)).expect("mined")),
         3 | 4 => drop(node.siblings(rng.usize(2..5)).expect("mined")),
         5 | 6 => {
@@ -88,6 +36,11 @@ fn change(node: &ConfluxNode, rng: &mut fastrand::Rng) {
                 let (from, to) = (account(rng.u32(0..8)), account(rng.u32(0..8)));
                 node.transfer(&from, to.address(), rng.u128(1..1000)).expect("sent");
             }
+            drop(node.pack(10).expect("mined"));
+        }
+        9 => {
+            let code = if rng.bool() { GOOD_CODE } else { BAD_CODE };
+            node.create(&account(rng.u32(0..8)), code.to_vec()).expect("sent");
             drop(node.pack(10).expect("mined"));
         }
         _ => {
@@ -103,40 +56,48 @@ fn change(node: &ConfluxNode, rng: &mut fastrand::Rng) {
 fn a_real_node_is_followed_through_random_growth_forks_and_merges() {
     let Some(conflux) = require(conflux::install()) else { return };
     let node = conflux.start().expect("starts");
-    let mut follower = Follower::of(&node);
+    let mut chain = Chain::new(Arc::new(ModelEngine::default()), &node);
+    let readers = Readers::start(chain.timeline());
     let mut rng = fastrand::Rng::with_seed(seed("a real Conflux node"));
     let operations = parts::pick(60, 500);
     for number in 1..=operations {
         change(&node, &mut rng);
-        follower.catch_up();
+        chain.catch_up();
         if number % CHECK_EVERY == 0 || number == operations {
-            follower.check();
+            chain.check(&node);
         }
     }
-    println!("{operations} operations, {} epochs popped", follower.popped);
-    assert!(follower.popped >= parts::pick(5, 100), "{} epochs popped", follower.popped);
+    let seen = readers.stop();
+    println!(
+        "{operations} operations, {} epochs popped, {} results compared, {seen} reader checks",
+        chain.popped, chain.results
+    );
+    assert!(chain.popped >= parts::pick(5, 100), "{} epochs popped", chain.popped);
+    assert!(chain.results >= parts::pick(5, 100), "{} results", chain.results);
+    assert!(seen >= parts::pick(20, 200), "{seen} reader checks");
 }
 
 #[test]
 fn an_epoch_of_more_than_200_blocks_and_two_nodes_that_part_and_meet() {
     let Some(conflux) = require(conflux::install()) else { return };
     let (one, other) = (conflux.start().expect("starts"), conflux.start().expect("starts"));
-    let mut follower = Follower::of(&one);
+    let mut chain = Chain::new(Arc::new(ModelEngine::default()), &one);
     one.empty_blocks(5).expect("mined");
     one.connect(&other).expect("connected");
     one.wait_agreed(&other).expect("they agree");
-    follower.catch_up();
+    chain.catch_up();
     one.part(&other).expect("parted");
     one.empty_blocks(3).expect("mined");
-    follower.catch_up();
+    chain.catch_up();
     other.empty_blocks(9).expect("mined");
     one.connect(&other).expect("connected");
     one.wait_agreed(&other).expect("they agree");
     one.empty_blocks(1).expect("mined");
-    follower.catch_up();
-    assert!(follower.popped >= 3, "the longer branch won: {} popped", follower.popped);
-    follower.check();
+    chain.catch_up();
+    assert!(chain.popped >= 3, "the longer branch won: {} popped", chain.popped);
+    chain.check(&one);
     one.epoch_of(230).expect("mined");
-    follower.catch_up();
-    follower.check();
+    chain.catch_up();
+    chain.check(&one);
+    assert!(chain.skipped > 0, "an epoch of 230 blocks skips some");
 }

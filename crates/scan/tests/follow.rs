@@ -6,7 +6,8 @@ use std::time::Duration;
 use devnet::{TreeGraphNode, TreeGraphOptions};
 use platform::chains::{Ask, AskError};
 use platform::outgoing::NodeClient;
-use scan::follow::{FollowError, step};
+use scan::Memory;
+use scan::follow::{FollowError, Follower, Stepped};
 use scan::query::Scan;
 use scan::source::{Node, SourceError};
 use store::{ModelEngine, Order, Store, Task};
@@ -29,10 +30,22 @@ fn client(node: &TreeGraphNode) -> Node {
     Node::new(node.url(), Arc::new(NodeClient::new().expect("a client")))
 }
 
+async fn step(
+    timeline: &Timeline,
+    writer: &mut Writer,
+    node: &Node,
+) -> Result<Stepped, FollowError> {
+    Follower::new(timeline, writer, &mut Memory::default()).step(node).await
+}
+
 /// Follows until there is nothing new; how many epochs were popped.
 async fn catch_up(timeline: &Timeline, writer: &mut Writer, node: &Node) -> usize {
     let mut popped = 0;
-    while let Some(published) = step(timeline, writer, node).await.expect("followed") {
+    let mut memory = Memory::default();
+    while let Some(published) = {
+        let stepped = Follower::new(timeline, writer, &mut memory).step(node).await;
+        stepped.expect("followed").published
+    } {
         let runs = published.switch.popped.iter().filter(|run| run.lane == Lane::MINED);
         popped += runs.flat_map(timeline::Run::units).count();
     }
@@ -43,7 +56,7 @@ async fn catch_up(timeline: &Timeline, writer: &mut Writer, node: &Node) -> usiz
 async fn check(timeline: &Timeline, node: &Node) {
     let view = timeline.view().await.expect("read");
     let scan = Scan::new(timeline, &view);
-    let latest = node.latest_mined().await.expect("answered");
+    let latest = node.heights().await.expect("answered").mined;
     let mut order = 0;
     for epoch in node.epochs(0, latest).await.expect("answered") {
         let row = scan.epoch(epoch.number).await.expect("read").expect("on the chain");
@@ -52,7 +65,7 @@ async fn check(timeline: &Timeline, node: &Node) {
         for block in &epoch.blocks {
             let found = scan.block(block.hash).await.expect("read").expect("known");
             assert_eq!(found.facts.fields, block.facts);
-            assert_eq!(found.seat.expect("on the chain").order, order);
+            assert_eq!(found.seat.expect("on the chain").order, Some(order));
             order += 1;
             let packed = scan.block_transactions(block.hash, 0, 1000).await.expect("read");
             assert_eq!(packed.len(), block.transactions.len());

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use common::Model;
 use devnet::treegraph::{Graph, GraphSettings, Step};
-use scan::ingest::extend;
+use scan::ingest::{Batch, publish};
 use scan::query::Scan;
-use scan::{Address, BlockInput, EpochInput, Hash, TransactionInput};
+use scan::{Address, BlockInput, EpochInput, Fields, Hash, Memory, TransactionInput};
 use store::conformance::seed;
 use store::{Engine, ModelEngine, Schema, Store};
 use timeline::{Height, Lane, Settings, Timeline, Watch, Writer, WriterId};
@@ -27,7 +27,8 @@ fn epoch(graph: &Graph, number: u64) -> EpochInput {
             hash: Hash(it.hash.0),
             from: Address(it.from.0),
             to: Some(Address(it.to.0)),
-            facts: it.nonce.to_string().into_bytes(),
+            creates: None,
+            facts: Fields::new(&[("nonce".to_owned(), it.nonce.into())].into_iter().collect()),
         });
         BlockInput {
             hash: Hash(block.hash.0),
@@ -35,15 +36,20 @@ fn epoch(graph: &Graph, number: u64) -> EpochInput {
             miner: Address(block.miner.0),
             difficulty: u128::from(block.difficulty),
             timestamp: block.timestamp,
-            facts: block.height.to_string().into_bytes(),
+            facts: Fields::new(&[("height".to_owned(), block.height.into())].into_iter().collect()),
             transactions: transactions.collect(),
         }
     };
-    EpochInput { number, blocks: hashes.iter().map(block).collect() }
+    EpochInput { number, blocks: hashes.iter().map(block).collect(), skipped: Vec::new() }
 }
 
 /// Publishes what the graph has and the chain has not; how many epochs were popped for it.
-async fn follow(graph: &Graph, timeline: &Timeline, writer: &mut Writer) -> u64 {
+async fn follow(
+    graph: &Graph,
+    timeline: &Timeline,
+    writer: &mut Writer,
+    memory: &mut Memory,
+) -> u64 {
     let head = writer.view().head(Lane::MINED).map(|head| head.height.0);
     let mut fork = head.map_or(0, |head| head.min(graph.latest()) + 1);
     while let Some(below) = fork.checked_sub(1) {
@@ -58,7 +64,8 @@ async fn follow(graph: &Graph, timeline: &Timeline, writer: &mut Writer) -> u64 
         return 0;
     }
     let epochs: Vec<_> = (fork..=graph.latest()).map(|number| epoch(graph, number)).collect();
-    extend(timeline, writer, &epochs).await.expect("published");
+    let batch = Batch { epochs, ..Batch::default() };
+    publish(timeline, writer, memory, &batch).await.expect("published");
     head.map_or(0, |head| (head + 1).saturating_sub(fork))
 }
 
@@ -67,6 +74,7 @@ async fn agrees(engine: Arc<dyn Engine>, steps: u64, seed: u64) -> (u64, u64) {
     let writer = timeline.lead(WriterId([1; 16]), &mut Watch::default()).await.expect("led");
     let mut writer = writer.expect("nobody else is there");
     let settings = GraphSettings { seed, switches: 20, siblings: 40, ..GraphSettings::default() };
+    let mut memory = Memory::default();
     let mut graph = Graph::new(settings);
     let mut rng = fastrand::Rng::with_seed(seed);
     let (mut popped, mut switches) = (0, 0);
@@ -76,7 +84,7 @@ async fn agrees(engine: Arc<dyn Engine>, steps: u64, seed: u64) -> (u64, u64) {
         if rng.u8(0..3) > 0 {
             continue;
         }
-        popped += follow(&graph, &timeline, &mut writer).await;
+        popped += follow(&graph, &timeline, &mut writer, &mut memory).await;
         let view = timeline.view().await.expect("read");
         let epochs = (0..=graph.latest()).map(|number| epoch(&graph, number));
         Model::of(epochs).check(&Scan::new(&timeline, &view)).await;

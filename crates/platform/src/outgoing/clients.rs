@@ -22,6 +22,9 @@ const WEBHOOK_BYTES: usize = 4 * 1024;
 const NODE_TIME: Duration = Duration::from_secs(5);
 /// Bytes of a node's answer.
 const NODE_BYTES: usize = 1024 * 1024;
+/// The same for answers that hold many blocks.
+const BLOCKS_TIME: Duration = Duration::from_secs(30);
+const BLOCKS_BYTES: usize = 64 * 1024 * 1024;
 /// Characters of a foreign address that are told again.
 const LOCATION_CHARS: usize = 100;
 
@@ -93,6 +96,14 @@ impl NodeClient {
     /// When encryption cannot be set up.
     pub fn new() -> Result<Self, OutgoingError> {
         Ok(Self { sender: sender(Reach::Anywhere, NODE_TIME, NODE_BYTES)? })
+    }
+
+    /// The same for answers that hold many blocks: they are larger, and take longer.
+    ///
+    /// # Errors
+    /// When encryption cannot be set up.
+    pub fn for_blocks() -> Result<Self, OutgoingError> {
+        Ok(Self { sender: sender(Reach::Anywhere, BLOCKS_TIME, BLOCKS_BYTES)? })
     }
 
     async fn question(&self, url: &str, body: &str) -> Result<String, String> {

@@ -51,7 +51,10 @@ impl Model {
                 *self.new.entry(block.hash).or_default() += 1;
                 self.transactions.push(transaction.hash);
                 let parties = match transaction.to {
-                    None => vec![(transaction.from, Direction::Create)],
+                    None => vec![
+                        (transaction.from, Direction::Create),
+                        (transaction.creates.expect("a contract"), Direction::Create),
+                    ],
                     Some(to) if to == transaction.from => vec![(to, Direction::Own)],
                     Some(to) => vec![(transaction.from, Direction::Out), (to, Direction::In)],
                 };
@@ -73,7 +76,7 @@ impl Model {
             assert_eq!((line.hash, line.epoch, line.is_pivot), (*hash, *epoch, *pivot));
             let found = scan.block(*hash).await.expect("read").expect("known");
             let seat = found.seat.expect("on the chain");
-            assert_eq!((seat.order, seat.epoch, seat.is_pivot), (*order, *epoch, *pivot));
+            assert_eq!((seat.order, seat.epoch, seat.is_pivot), (Some(*order), *epoch, *pivot));
             assert_eq!(seat.new_transactions, self.new.get(hash).copied().unwrap_or(0));
         }
         let transactions = scan.transactions(all).await.expect("read");

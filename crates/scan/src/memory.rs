@@ -1,0 +1,143 @@
+//! What a writer remembers of its branch from one batch to the next.
+//!
+//! How many entries an account has stands in the store, two reads away; at the head of a chain the
+//! same few thousand accounts come again and again. Only the writer publishes, so what it derived is
+//! what is there, as long as the next batch stands on the one before. After anything else it
+//! forgets everything and reads.
+
+use std::collections::HashMap;
+use std::hash::Hash as Key;
+
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use store::Sequenced;
+use timeline::{Sight, Timeline, Unit, ViewError};
+
+use crate::derive::{Before, Needed};
+use crate::lists::{OF_ACCOUNT, OF_MINER};
+use crate::tables::{EPOCHS, PACKINGS, TRANSACTIONS, Totals};
+use crate::{Address, EpochInput, Hash};
+
+/// Entries of one generation.
+const GENERATION: usize = 100_000;
+/// Reads at a time: on a cluster each is a journey.
+const AT_ONCE: usize = 32;
+/// Keys of one read.
+const KEYS: usize = 500;
+
+/// What a writer remembers.
+#[derive(Debug, Default)]
+pub struct Memory {
+    /// The epoch that goes on from here, and the pivot it stands on.
+    next: Option<(u64, Hash)>,
+    totals: Totals,
+    accounts: Generations<Address>,
+    miners: Generations<Address>,
+}
+
+/// Counts that were used lately: two maps, of which the older one is dropped as a whole.
+#[derive(Debug)]
+struct Generations<K> {
+    young: HashMap<K, u64>,
+    old: HashMap<K, u64>,
+}
+
+impl<K> Default for Generations<K> {
+    fn default() -> Self {
+        Self { young: HashMap::new(), old: HashMap::new() }
+    }
+}
+
+impl<K: Key + Eq> Generations<K> {
+    fn get(&self, key: &K) -> Option<u64> {
+        self.young.get(key).or_else(|| self.old.get(key)).copied()
+    }
+
+    fn put(&mut self, counts: impl IntoIterator<Item = (K, u64)>) {
+        self.young.extend(counts);
+        if self.young.len() > GENERATION {
+            self.old = std::mem::take(&mut self.young);
+        }
+    }
+}
+
+impl Memory {
+    /// What a branch has below an epoch whose pivot stands on `parent`.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) async fn before(
+        &mut self,
+        timeline: &Timeline,
+        sight: &dyn Sight,
+        (first, parent): (u64, Option<Hash>),
+        needed: &Needed,
+    ) -> Result<Before, ViewError> {
+        if self.next.is_none() || self.next != parent.map(|parent| (first, parent)) {
+            *self = Self { totals: totals(timeline, sight, first).await?, ..Self::default() };
+        }
+        let mut before = Before { totals: self.totals, ..Before::default() };
+        before.packed = packed(timeline, sight, needed.transactions.iter().copied()).await?;
+        let of = |known: &Generations<Address>, address: &Address| {
+            known.get(address).map(|count| (*address, count))
+        };
+        before.accounts = needed.accounts.iter().filter_map(|it| of(&self.accounts, it)).collect();
+        before.miners = needed.miners.iter().filter_map(|it| of(&self.miners, it)).collect();
+        let unknown = needed.accounts.iter().filter(|it| !before.accounts.contains_key(it));
+        let unknown: Vec<Address> = unknown.copied().collect();
+        let counts = unknown.into_iter().map(|address| async move {
+            Ok::<_, ViewError>((address, OF_ACCOUNT.count(timeline, sight, address).await?))
+        });
+        let counts = futures_util::stream::iter(counts).buffer_unordered(AT_ONCE);
+        before.accounts.extend(counts.try_collect::<Vec<_>>().await?);
+        for address in &needed.miners {
+            if !before.miners.contains_key(address) {
+                let count = OF_MINER.count(timeline, sight, *address).await?;
+                before.miners.insert(*address, count);
+            }
+        }
+        Ok(before)
+    }
+
+    /// Remembers what there is after the last epoch of a batch.
+    pub(crate) fn keep(&mut self, before: Before, last: Option<&EpochInput>) {
+        let next = last.and_then(|epoch| Some((epoch.number + 1, epoch.pivot()?.hash)));
+        self.next = next;
+        self.totals = before.totals;
+        self.accounts.put(before.accounts);
+        self.miners.put(before.miners);
+    }
+}
+
+/// Those of the transactions that a block of the branch packs.
+async fn packed(
+    timeline: &Timeline,
+    sight: &dyn Sight,
+    hashes: impl Iterator<Item = Hash>,
+) -> Result<std::collections::BTreeSet<Hash>, ViewError> {
+    let hashes: Vec<Hash> = hashes.collect();
+    let (from, to) = ((0, 0, Unit(0)), (u64::MAX, u32::MAX, Unit(u64::MAX)));
+    let mut found = std::collections::BTreeSet::new();
+    for some in hashes.chunks(KEYS) {
+        let key = |hash: &Hash| (timeline.chain().clone(), hash.0);
+        let keys: Vec<_> = some.iter().map(|hash| (key(hash), ())).collect();
+        // Whatever was packed has facts, and most transactions are new: one look tells.
+        let facts = timeline.store().get_many(&TRANSACTIONS, &keys).await?;
+        let known = some.iter().zip(facts).filter(|(_, facts)| facts.is_some());
+        for (hash, _) in known {
+            let packing = timeline.first_visible(sight, &PACKINGS, &key(hash), from, to).await?;
+            if packing.is_some() {
+                found.insert(*hash);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// How much there is below epoch `first`.
+async fn totals(timeline: &Timeline, sight: &dyn Sight, first: u64) -> Result<Totals, ViewError> {
+    let Some(below) = first.checked_sub(1) else { return Ok(Totals::default()) };
+    let partition = Sequenced(timeline.chain().clone(), below);
+    let (from, to) = ((below, Unit(0)), (below, Unit(u64::MAX)));
+    let found = timeline.first_visible(sight, &EPOCHS, &partition, from, to).await?;
+    Ok(found.map(|(_, row)| row.totals).unwrap_or_default())
+}
