@@ -9,10 +9,13 @@ use crate::lists::{OF_ACCOUNT, OF_MINER};
 use crate::tables::{
     AccountLine, BLOCK_RESULTS, BLOCK_SEATS, BLOCK_TRANSACTIONS, BLOCKS, BLOCKS_IN_ORDER,
     BlockFacts, BlockLine, BlockResult, BlockSeat, Direction, EPOCHS, EpochRow, MINERS, MinerFirst,
-    MinerLine, PACKED_ROW, PACKINGS, Packed, Packing, RECEIPTS, Receipt, SKIPPED_BLOCKS,
-    TRANSACTIONS, TRANSACTIONS_IN_ORDER, Totals, TransactionFacts, TransactionLine,
+    MinerLine, PACKED_ROW, PACKINGS, Packed, Packing, RECEIPTS, Receipt, SKIPPED_BLOCKS, SPANS,
+    Span, TRANSACTIONS, TRANSACTIONS_IN_ORDER, Totals, TransactionFacts, TransactionLine,
 };
 use crate::{Address, BlockInput, EpochInput, Hash, ResultsInput, TransactionInput};
+
+/// Places in lists of accounts that one row of a span names.
+const SPAN_PLACES: usize = 4000;
 
 /// What must be known of the branch before epochs can be derived.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,6 +59,15 @@ pub struct Before {
     pub miners: BTreeMap<Address, u64>,
 }
 
+/// What an epoch writes.
+#[derive(Clone, Debug, Default)]
+pub struct Derived {
+    /// What must be there before the rest: by it the rest is found again.
+    pub spans: Vec<Row>,
+    /// The rest.
+    pub rows: Vec<Row>,
+}
+
 /// The rows of an epoch under `unit`. `before` goes on to what the next epoch finds.
 ///
 /// # Errors
@@ -65,8 +77,16 @@ pub fn rows(
     unit: Unit,
     epoch: &EpochInput,
     before: &mut Before,
-) -> Result<Vec<Row>, BoundError> {
-    let mut deriving = Deriving { chain, unit, epoch: epoch.number, before, rows: Vec::new() };
+) -> Result<Derived, BoundError> {
+    let Totals { blocks, transactions, miners, .. } = before.totals;
+    let span = Span {
+        orders: (blocks, 0),
+        transactions: (transactions, 0),
+        new_miners: (miners, 0),
+        ..Span::default()
+    };
+    let rows = Vec::new();
+    let mut deriving = Deriving { chain, unit, epoch: epoch.number, before, span, rows };
     for (index, block) in epoch.blocks.iter().enumerate() {
         deriving.block(block, index + 1 == epoch.blocks.len())?;
     }
@@ -78,7 +98,7 @@ pub fn rows(
     let row = EpochRow { blocks, skipped, totals: deriving.before.totals };
     let partition = Sequenced(chain.clone(), epoch.number);
     deriving.rows.push(EPOCHS.row(&partition, &(epoch.number, unit), &row)?);
-    Ok(deriving.rows)
+    Ok(Derived { spans: deriving.spans(epoch)?, rows: deriving.rows })
 }
 
 struct Deriving<'a> {
@@ -86,6 +106,7 @@ struct Deriving<'a> {
     unit: Unit,
     epoch: u64,
     before: &'a mut Before,
+    span: Span,
     rows: Vec<Row>,
 }
 
@@ -112,6 +133,27 @@ impl Deriving<'_> {
         totals.packed += u64::from(packed);
         self.list_block(block, order, is_pivot)?;
         self.miner(block, order)
+    }
+
+    /// The span of the epoch, in rows of some thousand places.
+    fn spans(&mut self, epoch: &EpochInput) -> Result<Vec<Row>, BoundError> {
+        let mut span = std::mem::take(&mut self.span);
+        let added = |from: u64, to: u64| u32::try_from(to - from).unwrap_or(u32::MAX);
+        let totals = self.before.totals;
+        span.orders.1 = added(span.orders.0, totals.blocks);
+        span.transactions.1 = added(span.transactions.0, totals.transactions);
+        span.new_miners.1 = added(span.new_miners.0, totals.miners);
+        let blocks = epoch.blocks.iter().chain(&epoch.skipped);
+        span.blocks = blocks.map(|block| block.hash).collect();
+        let accounts = std::mem::take(&mut span.accounts);
+        let mut parts = accounts.chunks(SPAN_PLACES);
+        span.accounts = parts.next().unwrap_or_default().to_vec();
+        let more = parts.map(|some| Span { accounts: some.to_vec(), ..Span::default() });
+        let partition = Sequenced(self.chain.clone(), epoch.number);
+        let row = |(part, span): (u32, Span)| {
+            SPANS.row(&partition, &(epoch.number, self.unit, part), &span)
+        };
+        (0..).zip(std::iter::once(span).chain(more)).map(row).collect()
     }
 
     /// A block that belongs to the epoch and counts for nothing.
@@ -178,6 +220,7 @@ impl Deriving<'_> {
             let partition = Sequenced(self.chain.clone(), number);
             self.rows.push(MINERS.row(&partition, &(number, self.unit), &row)?);
         }
+        self.span.miners.push((block.miner, position));
         let line = MinerLine { hash: block.hash, order };
         self.rows.extend(OF_MINER.rows(self.chain, block.miner, (position, self.unit), line)?);
         Ok(())
@@ -221,6 +264,7 @@ impl Deriving<'_> {
         let position = *count;
         *count += 1;
         self.before.totals.accounts += u64::from(position == 0);
+        self.span.accounts.push((address, position));
         let line = AccountLine { hash, direction, timestamp };
         self.rows.extend(OF_ACCOUNT.rows(self.chain, address, (position, self.unit), line)?);
         Ok(())
@@ -294,7 +338,9 @@ mod tests {
         ];
         let epoch = EpochInput { number: 4, blocks, skipped: vec![block(9, Vec::new())] };
         let mut before = Before::default();
-        let rows = rows(&"c".into(), Unit(1), &epoch, &mut before).expect("within limits");
+        let derived = rows(&"c".into(), Unit(1), &epoch, &mut before).expect("within limits");
+        assert_eq!(derived.spans.len(), 1);
+        let rows = derived.rows;
         assert_eq!(before.totals.packed, 5, "repeats included");
         assert_eq!(before.totals.transactions, 3);
         assert_eq!((before.totals.blocks, before.totals.difficulty), (2, 10));

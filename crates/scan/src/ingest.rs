@@ -75,14 +75,16 @@ pub async fn publish(
         .first()
         .map(|first| Cut { lane: Lane::MINED, keep: first.number.checked_sub(1).map(Height) });
     let mut attempt = writer.begin(cut.as_slice(), plan.count()).await?;
-    let (mut rows, mut items) = (Vec::new(), Vec::with_capacity(batch.epochs.len()));
+    let (mut spans, mut rows, mut items) = (Vec::new(), Vec::new(), Vec::new());
     if let Some(first) = batch.epochs.first() {
         let branch = attempt.branch();
         let needed = Needed::of(&batch.epochs);
         let parent = first.pivot().map(|pivot| pivot.parent);
         let mut before = known.before(timeline, branch, (first.number, parent), &needed).await?;
         for (index, epoch) in (0..).zip(&batch.epochs) {
-            rows.extend(derive::rows(timeline.chain(), attempt.unit(index), epoch, &mut before)?);
+            let derived = derive::rows(timeline.chain(), attempt.unit(index), epoch, &mut before)?;
+            spans.extend(derived.spans);
+            rows.extend(derived.rows);
             items.push(before.totals.blocks);
         }
         known.keep(before, batch.epochs.last());
@@ -92,6 +94,8 @@ pub async fn publish(
     }
     let units = plan.units(&attempt, &below, &items)?;
     writer.write_units(&mut attempt, units).await?;
+    // A crash in between leaves only rows that a sweep finds.
+    put(timeline, spans).await?;
     put(timeline, rows).await?;
     let published = writer.publish(attempt).await?;
     *memory = known;

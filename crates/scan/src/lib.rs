@@ -39,17 +39,21 @@
 pub mod address;
 pub mod answers;
 pub mod derive;
+mod explorer;
 pub mod follow;
 pub mod ingest;
+pub mod journal;
 mod lists;
 mod memory;
 pub mod message;
 pub mod packed;
 pub mod query;
+pub mod run;
 pub mod source;
 pub mod tables;
 mod types;
 
+pub use explorer::{Explorer, Explorers, Settings};
 pub use memory::Memory;
 pub use types::{
     Address, BlockInput, EpochInput, Fields, Hash, ParseError, ReceiptInput, ResultsInput,

@@ -41,6 +41,22 @@ impl<V: Serialize + DeserializeOwned> Grown<V> {
         Ok(rows)
     }
 
+    /// The same rows, to be swept.
+    pub(crate) fn swept(
+        &self,
+        chain: &ChainName,
+        address: Address,
+        (position, unit): (u64, Unit),
+    ) -> Result<Vec<Row>, BoundError> {
+        let key = (chain.clone(), address.0);
+        let mut rows = vec![self.table.sweep(&Sequenced(key, position), &(position, unit))?];
+        if position % BUCKET == 0 {
+            let directory = (chain.clone(), self.number, address.0);
+            rows.push(LIST_BUCKETS.sweep(&directory, &(position / BUCKET, unit))?);
+        }
+        Ok(rows)
+    }
+
     /// How many entries the list has.
     pub(crate) async fn count(
         &self,

@@ -136,23 +136,7 @@ impl<'a> Scan<'a> {
         from: u32,
         limit: usize,
     ) -> Result<Vec<Hash>, ViewError> {
-        let key = self.by_hash(hash);
-        let first = from - from % PACKED_ROW;
-        let mut request =
-            PageRequest { from: Bound::Included(first), ..PageRequest::first(PACKED_ROWS) };
-        let (mut found, mut skip) = (Vec::new(), (from % PACKED_ROW) as usize);
-        loop {
-            let page = self.timeline.store().page(&BLOCK_TRANSACTIONS, &key, request.clone());
-            let page = page.await?;
-            for (_, packed) in page.rows {
-                found.extend(packed.hashes.into_iter().skip(std::mem::take(&mut skip)));
-            }
-            request.cursor = page.next;
-            if request.cursor.is_none() || found.len() >= limit {
-                found.truncate(limit);
-                return Ok(found);
-            }
-        }
+        block_transactions(self.timeline, hash, from, limit).await
     }
 
     /// How much there is on the chain.
@@ -316,5 +300,31 @@ impl<'a> Scan<'a> {
         let units = self.timeline.units_between(self.view, Lane::MINED, from, to).await?;
         let hash = |row: timeline::UnitRow| row.hash.try_into().ok().map(Hash);
         Ok(units.into_iter().filter_map(|(_, _, row)| hash(row)).collect())
+    }
+}
+
+/// Transactions of a block from a place on, whether it is on the chain or not.
+pub(crate) async fn block_transactions(
+    timeline: &Timeline,
+    hash: Hash,
+    from: u32,
+    limit: usize,
+) -> Result<Vec<Hash>, ViewError> {
+    let key = (timeline.chain().clone(), hash.0);
+    let first = from - from % PACKED_ROW;
+    let mut request =
+        PageRequest { from: Bound::Included(first), ..PageRequest::first(PACKED_ROWS) };
+    let (mut found, mut skip) = (Vec::new(), (from % PACKED_ROW) as usize);
+    loop {
+        let page = timeline.store().page(&BLOCK_TRANSACTIONS, &key, request.clone());
+        let page = page.await?;
+        for (_, packed) in page.rows {
+            found.extend(packed.hashes.into_iter().skip(std::mem::take(&mut skip)));
+        }
+        request.cursor = page.next;
+        if request.cursor.is_none() || found.len() >= limit {
+            found.truncate(limit);
+            return Ok(found);
+        }
     }
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use store::{Bounds, Query, Sequenced, Table, TableDef, Touches};
 use timeline::{ChainName, Lane, ListTable, Unit};
 
+use crate::journal::JournalRow;
 use crate::{Address, Fields, Hash};
 
 /// Epochs that are buried deep enough.
@@ -341,6 +342,65 @@ pub static EPOCHS: Table<Sequenced<ChainName>, (u64, Unit), EpochRow> = Table::o
     Query { name: "the pivot chain", touches: TWO },
 ]);
 
+/// What an epoch wrote under keys that nothing else names: by it the rows are found when they are to
+/// be swept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Span {
+    /// Its blocks, skipped ones too.
+    pub blocks: Vec<Hash>,
+    /// Order of the first block, and how many have one.
+    pub orders: (u64, u32),
+    /// Number of the first new transaction, and how many there are.
+    pub transactions: (u64, u32),
+    /// Number of the first new miner, and how many there are.
+    pub new_miners: (u64, u32),
+    /// Places in the lists of accounts.
+    pub accounts: Vec<(Address, u64)>,
+    /// Places in the lists of miners.
+    pub miners: Vec<(Address, u64)>,
+}
+store::serde_value!(Span, format 1);
+
+/// Spans of epochs that may still leave the chain.
+pub(crate) static SPANS: Table<Sequenced<ChainName>, (u64, Unit, u32), Span> = Table::once(
+    "scan.spans",
+    "What an epoch wrote in the lists, until it is confirmed: what a sweep needs.",
+    Placement::Bucketed { size: BUCKET },
+    Bounds::rows(ATTEMPTS + BUCKET).values(256 * 1024).pages(100),
+)
+.answers(&[Query { name: "what an epoch wrote", touches: ONE }]);
+
+/// How far the switches of a chain were told, and its old spans removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Told {
+    /// The switch that is told next.
+    pub switch: u64,
+    /// Spans of epochs below are gone.
+    pub spans: u64,
+}
+store::serde_value!(Told, format 1);
+
+/// How far what happened on a chain was dealt with.
+pub(crate) static TOLD: Table<ChainName, (), Told> = Table::guarded(
+    "scan.told",
+    "Which switch is told next, in the journal and as events, and which span goes next.",
+    Placement::Hashed,
+    Bounds::rows(1),
+)
+.answers(&[Query { name: "which switch is told next", touches: ONE }]);
+
+/// Switches that popped epochs, and what was in these.
+pub(crate) static JOURNAL: Table<Sequenced<ChainName>, (u64, u64), JournalRow> = Table::once(
+    "scan.journal",
+    "A switch under its number, and each epoch it popped under both numbers.",
+    Placement::Bucketed { size: BUCKET },
+    Bounds::rows(100_000).values(48 * EPOCH_BLOCKS).pages(1000),
+)
+.answers(&[
+    Query { name: "a switch and what it popped", touches: ONE },
+    Query { name: "switches, the newest first", touches: Touches::Few(64) },
+]);
+
 /// The tables of this crate.
 #[must_use]
 pub fn tables() -> Vec<&'static TableDef> {
@@ -359,5 +419,8 @@ pub fn tables() -> Vec<&'static TableDef> {
         MINERS.def(),
         LIST_BUCKETS.def(),
         EPOCHS.def(),
+        SPANS.def(),
+        TOLD.def(),
+        JOURNAL.def(),
     ]
 }

@@ -16,6 +16,7 @@ use store::Task;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 use crate::address::{Address, AddressError};
 
@@ -51,6 +52,12 @@ pub(super) struct Sender {
     pub(super) bytes: usize,
     pub(super) resolver: Arc<dyn Resolve>,
     pub(super) tls: TlsConnector,
+}
+
+/// A connection, encrypted where the address says so.
+pub(super) enum Wire {
+    Plain(TcpStream),
+    Encrypted(Box<TlsStream<TcpStream>>),
 }
 
 /// An answer.
@@ -107,21 +114,32 @@ impl Sender {
         let target = Target::read(url)?;
         let request = target.request(headers, body)?;
         let asked = tokio::time::timeout_at(deadline, async {
-            let stream = self.connect(&target).await?;
-            if !target.encrypted {
-                return self.exchange(&target, stream, request, deadline).await;
+            match self.wire_to(&target).await? {
+                Wire::Plain(stream) => self.exchange(&target, stream, request, deadline).await,
+                Wire::Encrypted(stream) => self.exchange(&target, stream, request, deadline).await,
             }
-            let failed = |what: String| SendError::Tls { host: target.host.clone(), what };
-            let name = ServerName::try_from(target.bare_host().to_owned())
-                .map_err(|error| failed(error.to_string()))?;
-            let stream = self.tls.connect(name, stream).await;
-            let stream = stream.map_err(|error| failed(error.to_string()))?;
-            self.exchange(&target, stream, request, deadline).await
         });
         match asked.await {
             Ok(answer) => answer,
             Err(_) => Err(SendError::Time { millis: self.time.as_millis() }),
         }
+    }
+
+    /// A connection to the host of an address.
+    pub(super) async fn wire(&self, url: &str) -> Result<Wire, SendError> {
+        self.wire_to(&Target::read(url)?).await
+    }
+
+    async fn wire_to(&self, target: &Target) -> Result<Wire, SendError> {
+        let stream = self.connect(target).await?;
+        if !target.encrypted {
+            return Ok(Wire::Plain(stream));
+        }
+        let failed = |what: String| SendError::Tls { host: target.host.clone(), what };
+        let name = ServerName::try_from(target.bare_host().to_owned())
+            .map_err(|error| failed(error.to_string()))?;
+        let stream = self.tls.connect(name, stream).await;
+        Ok(Wire::Encrypted(Box::new(stream.map_err(|error| failed(error.to_string()))?)))
     }
 
     /// Connects to one of the addresses behind the host that may be reached.

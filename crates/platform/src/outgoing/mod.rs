@@ -21,7 +21,9 @@
 mod clients;
 mod exchange;
 mod reach;
+mod socket;
 #[cfg(test)]
 mod tests;
 
 pub use clients::{NodeClient, OutgoingError, WebhookClient};
+pub use socket::NodeSocket;

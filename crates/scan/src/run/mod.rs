@@ -1,0 +1,70 @@
+//! Keeps chains up to date: one writer for each, wherever the lease is.
+//!
+//! ```text
+//!   registry ──► a runner for each chain ──► lease ──► follow ── sweep ── tell
+//!                                            │          │
+//!                     another process has it ┘          └ a node fails: the next one, after a pause
+//! ```
+
+mod progress;
+mod runner;
+mod sweeper;
+mod teller;
+mod wake;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use platform::chains::{Chain, ChainName};
+use platform::events::Events;
+use platform::outgoing::NodeClient;
+use tokio::task::JoinHandle;
+
+use crate::explorer::Explorers;
+
+pub use progress::{Counter, Progress};
+pub use runner::Runner;
+pub use teller::TellError;
+
+/// How often the registry is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Runs a task for as long as it is kept.
+struct Running {
+    chain: Chain,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Follows the nodes of all chains for ever: chains that are added are begun, chains that are
+/// changed are begun anew, chains that are taken out are left. End it by dropping the future.
+pub async fn run(explorers: Explorers, events: Events, client: Arc<NodeClient>) {
+    let mut running: BTreeMap<ChainName, Running> = BTreeMap::new();
+    loop {
+        let chains = explorers.all();
+        running.retain(|name, run| {
+            chains.iter().any(|(_, chain)| chain.name == *name && *chain == run.chain)
+        });
+        for (explorer, chain) in chains {
+            if running.contains_key(&chain.name) || chain.nodes.is_empty() {
+                continue;
+            }
+            let runner = Runner::new(explorer, &chain, events.clone(), client.clone());
+            let task = match runner {
+                Ok(runner) => tokio::spawn(async move { runner.run().await }),
+                Err(error) => {
+                    tracing::error!(chain = %chain.name, %error, "the chain is not indexed");
+                    tokio::spawn(async {})
+                }
+            };
+            running.insert(chain.name.clone(), Running { chain, task });
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
