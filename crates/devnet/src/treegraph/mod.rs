@@ -14,12 +14,17 @@
 
 mod address;
 mod block;
+mod crowd;
 mod graph;
+mod growth;
 mod messages;
 mod node;
 mod rpc;
+mod transaction;
 
-pub use block::{Account, Block, Hash, ParseHashError, Transaction};
+pub use block::{Account, Block, Hash, ParseHashError};
+pub use crowd::{MINERS, miner};
 pub use graph::{Found, Graph, GraphSettings, Seat, Step};
 pub use node::{TreeGraphNode, TreeGraphOptions};
 pub use rpc::{BATCH_REQUESTS, Rpc};
+pub use transaction::{Action, Log, Transaction};
