@@ -175,6 +175,11 @@ impl Graph {
         self.executions.get(transaction).copied()
     }
 
+    /// Whether this block, which has a place, is where a transaction of its is executed.
+    pub(super) fn executes(&self, block: &Block, transaction: &Transaction) -> bool {
+        self.execution(&transaction.hash).is_some_and(|it| it.block == block.hash)
+    }
+
     /// What the last step brought.
     pub(super) fn news(&self) -> &News {
         &self.news

@@ -105,12 +105,12 @@ impl Graph {
     /// What an epoch executes, in order.
     fn executed_in(&self, number: u64) -> Vec<Transaction> {
         let blocks = self.epoch(number).unwrap_or_default();
-        let packed = blocks.iter().flat_map(|hash| {
-            let here =
-                |tx: &Transaction| self.execution(&tx.hash).is_some_and(|it| it.block == *hash);
-            self.transactions_of(*hash).into_iter().filter(here)
+        let blocks = blocks.iter().filter_map(|hash| self.block(hash));
+        let packed = blocks.flat_map(|found| {
+            let block = &found.block;
+            block.transactions.iter().filter(|transaction| self.executes(block, transaction))
         });
-        packed.collect()
+        packed.cloned().collect()
     }
 
     fn chance(&mut self, percent: u8) -> bool {
