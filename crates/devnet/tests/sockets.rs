@@ -93,7 +93,11 @@ async fn requests_are_answered_over_the_socket_too() {
     let mined = number(&client.ask("cfx_epochNumber", json!(["latest_mined"])).await["result"]);
     let state = number(&client.ask("cfx_epochNumber", json!(["latest_state"])).await["result"]);
     assert_eq!(mined, state + 4);
-    let one = |id: u64, method: &str, params: Json| json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+    let one = |id: u64, method: &str, params: Json| {
+        let mut request = json!({ "jsonrpc": "2.0", "id": id, "method": method });
+        request["params"] = params;
+        request
+    };
     let batch = json!([
         one(1, "cfx_getEpochReceipts", json!([format!("{state:#x}")])),
         one(2, "cfx_getBlocksByEpoch", json!([format!("{state:#x}")])),

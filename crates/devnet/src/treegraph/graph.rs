@@ -21,7 +21,7 @@ pub struct GraphSettings {
     pub seed: u64,
     /// The time of the first block, Unix seconds.
     pub genesis: u64,
-    /// Epochs that are kept; older ones are forgotten.
+    /// Epochs that are kept; older ones are forgotten. A thousand take about two megabytes.
     pub epochs: usize,
     /// How often a step also finds a block beside the pivot chain, in percent.
     pub siblings: u8,
@@ -32,7 +32,7 @@ pub struct GraphSettings {
 impl Default for GraphSettings {
     fn default() -> Self {
         let genesis = 1_700_000_000;
-        Self { seed: 1, genesis, epochs: 10_000, siblings: 25, switches: 4 }
+        Self { seed: 1, genesis, epochs: 100_000, siblings: 25, switches: 4 }
     }
 }
 

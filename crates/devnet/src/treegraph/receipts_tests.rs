@@ -163,6 +163,30 @@ fn what_is_not_executed_or_no_pivot_is_told_as_the_real_node_does() {
     assert_eq!(skipped, json!([]));
 }
 
+/// A node that runs for days forgets old epochs; what it executed there is not executed again when
+/// a copy turns up, and what is left has its receipts.
+#[test]
+fn nothing_is_executed_twice_when_old_epochs_are_forgotten() {
+    let settings = GraphSettings { epochs: 60, switches: 8, siblings: 40, ..Default::default() };
+    let (mut graph, mut done, mut next) = (Graph::new(settings), HashSet::new(), 0);
+    for step in 0..2000 {
+        graph.step(1_700_000_000 + step);
+        // Too deep for any switch.
+        while next + 24 < graph.latest() {
+            let told = of_epoch(&graph, 1234, next, false).expect("is executed");
+            let receipts = told.as_array().expect("blocks").iter().filter_map(Json::as_array);
+            for receipt in receipts.flatten().filter(|it| it["outcomeStatus"] != "0x2") {
+                assert!(done.insert(receipt["transactionHash"].to_string()), "{receipt}");
+            }
+            next += 1;
+        }
+    }
+    assert!(graph.earliest() > 1000 && done.len() > 3000, "{}", done.len());
+    let first = of_epoch(&graph, 1234, graph.earliest(), false).expect("is kept");
+    assert_eq!(first.as_array().map(Vec::len), graph.epoch(graph.earliest()).map(<[Hash]>::len));
+    assert!(of_epoch(&graph, 1234, graph.earliest() - 1, false).is_none());
+}
+
 /// Address, topic and bloom are those of
 /// samples/conflux/cfx_getTransactionReceipt_contract_log.json.
 #[test]
