@@ -8,13 +8,16 @@
 //!
 //! # Deliberately absent
 //!
-//! - *Pub-sub, receipts, logs and faults* (wrong answers, pauses, partitions): they come later.
+//! - *Wrong answers and partitions.* A node can stall, fall silent and drop its connections; it
+//!   never lies. Who wants lies stands in between and spoils what it says.
+//! - *Searches in logs*: they are in receipts only, and nobody can subscribe to them.
 //! - *Proof of work and consensus.* The graph is made so that its pivot chain is the heaviest; no
 //!   node checks that, and there are no peers.
-//! - *State and signatures.* Transactions are executed in order and each once, and that is all: no
-//!   balance changes, roots are made up, and `r` and `s` verify nothing.
+//! - *State and signatures.* Transactions are executed in order and each once, four epochs behind
+//!   mining, and with a fate that they carry from the start: no balance changes, roots are made up,
+//!   and `r` and `s` verify nothing.
 //! - *Skipped blocks*: no epoch reaches the 200 blocks at which a real node skips some.
 
 pub mod treegraph;
 
-pub use treegraph::{TreeGraphNode, TreeGraphOptions};
+pub use treegraph::{Fault, TreeGraphNode, TreeGraphOptions};

@@ -1,8 +1,11 @@
-//! Blocks and transactions: what never changes about them.
+//! Blocks, accounts and hashes: what never changes about them.
 
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
+use sha3::Keccak256;
+
+use super::Transaction;
 
 /// A hash of 32 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,6 +24,14 @@ impl Hash {
             hasher.update((part.len() as u64).to_be_bytes());
             hasher.update(part);
         }
+        Self(hasher.finalize().into())
+    }
+
+    /// The hash that contracts and blooms are made with, of parts one after the other.
+    #[must_use]
+    pub fn keccak(parts: &[&[u8]]) -> Self {
+        let mut hasher = Keccak256::new();
+        parts.iter().for_each(|part| hasher.update(part));
         Self(hasher.finalize().into())
     }
 
@@ -69,36 +80,16 @@ impl Account {
         bytes[0] = 0x10 | (bytes[0] & 0x0f);
         Self(bytes)
     }
-}
 
-/// A transaction: a transfer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Transaction {
-    /// Its hash.
-    pub hash: Hash,
-    /// Who pays.
-    pub from: Account,
-    /// Who is paid.
-    pub to: Account,
-    /// How much, in drip.
-    pub value: u128,
-    /// How many the payer sent before.
-    pub nonce: u64,
-    /// The epoch it was made for.
-    pub epoch_height: u64,
-}
-
-impl Transaction {
-    pub(super) fn new(
-        (from, nonce): (Account, u64),
-        to: Account,
-        value: u128,
-        epoch_height: u64,
-    ) -> Self {
-        let (value_bytes, height) = (value.to_be_bytes(), epoch_height.to_be_bytes());
-        let parts: [&[u8]; 6] =
-            [b"transaction", &from.0, &nonce.to_be_bytes(), &to.0, &value_bytes, &height];
-        Self { hash: Hash::of(&parts), from, to, value, nonce, epoch_height }
+    /// The contract that the transaction of this number makes of this code.
+    #[must_use]
+    pub fn contract(sender: &Self, nonce: u64, code: &[u8]) -> Self {
+        let mut number = [0; 32];
+        number[..8].copy_from_slice(&nonce.to_le_bytes());
+        let hash = Hash::keccak(&[&[0], &sender.0, &number, &Hash::keccak(&[code]).0]).0;
+        let mut bytes: [u8; 20] = std::array::from_fn(|at| hash[12 + at]);
+        bytes[0] = 0x80 | (bytes[0] & 0x0f);
+        Self(bytes)
     }
 }
 
@@ -143,6 +134,22 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Sender, code and contract are those of samples/conflux/cfx_getTransactionByHash_contract.
+    #[test]
+    fn a_contract_has_the_address_that_a_real_node_gave_it() {
+        let bytes = |hex: &str| -> Vec<u8> {
+            let digits = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).expect("hex");
+            (0..hex.len()).step_by(2).map(digits).collect()
+        };
+        let account = |hex: &str| Account(bytes(hex).try_into().expect("20 bytes"));
+        let sender = account("1406e1ec0fe4b5e590c85bd21f5b8154d7513479");
+        let topic = "11".repeat(32);
+        let code = bytes(&format!("602a6000527f{topic}60206000a160006000f3"));
+        let contract = account("8ea0da18248683533fc2071e7f9ac2d21bf73269");
+        assert_eq!(Account::contract(&sender, 0, &code), contract);
+        assert_ne!(Account::contract(&sender, 1, &code), contract);
+    }
 
     #[test]
     fn hashes_are_written_and_read() {

@@ -2,20 +2,17 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
+use super::crowd::Crowd;
+use super::growth::News;
 use super::{Account, Block, Hash, Transaction};
 
 /// Blocks that one block refers to at the most, beside its parent.
 const REFEREES: usize = 16;
 /// Pivot blocks that a switch takes away at the most.
-const DEEPEST_SWITCH: u64 = 3;
-/// Transactions of one block at the most.
-const TRANSACTIONS: usize = 4;
-/// Accounts that pay each other.
-const ACCOUNTS: usize = 12;
-/// Miners.
-const MINERS: u8 = 5;
-/// How often a block refers to what lies about; else it has not heard of it yet.
-const REFERS_PERCENT: u8 = 70;
+pub(super) const DEEPEST_SWITCH: u64 = 6;
+
+/// The difficulty of the first blocks.
+pub(super) const DIFFICULTY: u64 = 1_000_000;
 
 /// How a graph grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +21,7 @@ pub struct GraphSettings {
     pub seed: u64,
     /// The time of the first block, Unix seconds.
     pub genesis: u64,
-    /// Epochs that are kept; older ones are forgotten.
+    /// Epochs that are kept; older ones are forgotten. A thousand take about two megabytes.
     pub epochs: usize,
     /// How often a step also finds a block beside the pivot chain, in percent.
     pub siblings: u8,
@@ -35,7 +32,7 @@ pub struct GraphSettings {
 impl Default for GraphSettings {
     fn default() -> Self {
         let genesis = 1_700_000_000;
-        Self { seed: 1, genesis, epochs: 10_000, siblings: 25, switches: 4 }
+        Self { seed: 1, genesis, epochs: 100_000, siblings: 25, switches: 4 }
     }
 }
 
@@ -76,23 +73,26 @@ pub struct Found {
 pub(super) struct Execution {
     pub(super) epoch: u64,
     pub(super) block: Hash,
+    /// Its place in the block.
+    pub(super) index: usize,
 }
 
 /// A tree-graph.
 #[derive(Clone, Debug)]
 pub struct Graph {
-    settings: GraphSettings,
-    random: fastrand::Rng,
-    blocks: HashMap<Hash, Found>,
+    pub(super) settings: GraphSettings,
+    pub(super) random: fastrand::Rng,
+    pub(super) blocks: HashMap<Hash, Found>,
     /// Epochs from `first` on, each in order, its pivot block last.
-    epochs: VecDeque<Vec<Hash>>,
+    pub(super) epochs: VecDeque<Vec<Hash>>,
     first: u64,
     /// The number of the next block that gets a seat.
     next_number: u64,
     /// Blocks without a seat. In order, so that equal seeds do equal things.
     loose: BTreeSet<Hash>,
     executions: HashMap<Hash, Execution>,
-    nonces: [u64; ACCOUNTS],
+    pub(super) crowd: Crowd,
+    pub(super) news: News,
 }
 
 impl Graph {
@@ -110,7 +110,8 @@ impl Graph {
             next_number: 0,
             loose: BTreeSet::new(),
             executions: HashMap::new(),
-            nonces: [0; ACCOUNTS],
+            crowd: Crowd::new(),
+            news: News::default(),
         };
         let genesis = Block {
             hash: Hash([0; 32]),
@@ -118,7 +119,7 @@ impl Graph {
             parent: Hash([0; 32]),
             referees: Vec::new(),
             miner: Account([0; 20]),
-            difficulty: 4,
+            difficulty: DIFFICULTY,
             timestamp: settings.genesis,
             nonce: settings.seed,
             transactions: Vec::new(),
@@ -174,110 +175,30 @@ impl Graph {
         self.executions.get(transaction).copied()
     }
 
-    /// Grows at a time, in Unix seconds.
-    pub fn step(&mut self, now: u64) -> Step {
-        let deep = self.epochs.len() as u64 > 2 * DEEPEST_SWITCH;
-        if deep && self.chance(self.settings.switches) {
-            let depth = self.random.u64(1..=DEEPEST_SWITCH);
-            self.switch(depth, now);
-            return Step::Switched { depth };
-        }
-        self.grow(now);
-        Step::Grew
+    /// Whether this block, which has a place, is where a transaction of its is executed.
+    pub(super) fn executes(&self, block: &Block, transaction: &Transaction) -> bool {
+        self.execution(&transaction.hash).is_some_and(|it| it.block == block.hash)
     }
 
-    /// A block on the pivot chain, and perhaps one beside it.
-    fn grow(&mut self, now: u64) {
-        let tip = self.tip();
-        let refers = self.chance(REFERS_PERCENT);
-        let referees = if refers { self.loose_ends() } else { Vec::new() };
-        let transactions = self.new_transactions();
-        let block = self.mine(tip, referees, transactions, now);
-        self.push_epoch(block);
-        // Beside the block that has just got a child: that one is heavier already.
-        if self.latest() >= 2 && self.chance(self.settings.siblings) {
-            let (parent, mut same) = (self.parent_of(tip), self.transactions_of(tip));
-            // Miners pack much the same, because they hear of the same transactions.
-            same.truncate(self.random.usize(0..=TRANSACTIONS));
-            self.mine(parent, Vec::new(), same, now);
-        }
+    /// What the last step brought.
+    pub(super) fn news(&self) -> &News {
+        &self.news
     }
 
-    /// A branch that nobody knew of turns out to be heavier than the last `depth` pivot blocks.
-    fn switch(&mut self, depth: u64, now: u64) {
-        let fork = self.latest() - depth;
-        let replaced: Vec<Hash> =
-            (fork + 1..=self.latest()).filter_map(|number| self.pivot(number)).collect();
-        while self.latest() > fork {
-            self.pop_epoch();
-        }
-        let weight = replaced.first().map_or(0, |child| self.weight_of(*child));
-        for index in 0..=weight {
-            // It packs what they packed, in the same order, so that nonces stay in order too.
-            let same = replaced.get(index).map(|hash| self.transactions_of(*hash));
-            let block = self.mine(self.tip(), Vec::new(), same.unwrap_or_default(), now);
-            self.push_epoch(block);
-        }
-    }
-
-    fn chance(&mut self, percent: u8) -> bool {
-        self.random.u8(0..100) < percent
-    }
-
-    fn tip(&self) -> Hash {
+    pub(super) fn tip(&self) -> Hash {
         // There is always an epoch, and no epoch is empty.
         self.pivot(self.latest()).unwrap_or(Hash([0; 32]))
     }
 
-    fn parent_of(&self, hash: Hash) -> Hash {
+    pub(super) fn parent_of(&self, hash: Hash) -> Hash {
         self.blocks.get(&hash).map_or(hash, |found| found.block.parent)
     }
 
-    fn transactions_of(&self, hash: Hash) -> Vec<Transaction> {
+    pub(super) fn transactions_of(&self, hash: Hash) -> Vec<Transaction> {
         self.blocks.get(&hash).map_or_else(Vec::new, |found| found.block.transactions.clone())
     }
 
-    fn new_transactions(&mut self) -> Vec<Transaction> {
-        let account = |number: usize| Account::user(&[b"account", &number.to_be_bytes()]);
-        let epoch = self.latest();
-        let count = self.random.usize(0..=TRANSACTIONS);
-        let mut transactions = Vec::with_capacity(count);
-        for _ in 0..count {
-            let (from, to) = (self.random.usize(0..ACCOUNTS), self.random.usize(0..ACCOUNTS));
-            let value = u128::from(self.random.u64(1..1_000_000)) * 1_000_000_000_000;
-            let sender = (account(from), self.nonces[from]);
-            self.nonces[from] += 1;
-            transactions.push(Transaction::new(sender, account(to), value, epoch));
-        }
-        transactions
-    }
-
-    /// Finds a block; it has no seat yet.
-    fn mine(
-        &mut self,
-        parent: Hash,
-        referees: Vec<Hash>,
-        transactions: Vec<Transaction>,
-        now: u64,
-    ) -> Hash {
-        let below =
-            self.blocks.get(&parent).map(|found| (found.block.height, found.block.timestamp));
-        let (height, time) = below.unwrap_or_default();
-        let block = Block {
-            hash: Hash([0; 32]),
-            height: height + 1,
-            parent,
-            referees,
-            miner: Account::user(&[b"miner", &[self.random.u8(0..MINERS)]]),
-            difficulty: 4,
-            timestamp: now.max(time),
-            nonce: self.random.u64(..),
-            transactions,
-        };
-        self.add(block.sealed())
-    }
-
-    fn add(&mut self, block: Block) -> Hash {
+    pub(super) fn add(&mut self, block: Block) -> Hash {
         let hash = block.hash;
         self.blocks.insert(hash, Found { block, seat: None, was_in: None });
         self.loose.insert(hash);
@@ -285,7 +206,7 @@ impl Graph {
     }
 
     /// Blocks without a seat that no other block without a seat stands on or refers to.
-    fn loose_ends(&self) -> Vec<Hash> {
+    pub(super) fn loose_ends(&self) -> Vec<Hash> {
         let known: HashSet<Hash> = self.loose.iter().flat_map(|hash| self.edges(*hash)).collect();
         let ends = self.loose.iter().filter(|hash| !known.contains(*hash));
         ends.take(REFEREES).copied().collect()
@@ -298,7 +219,7 @@ impl Graph {
     }
 
     /// How many blocks stand on a block, itself included. All of them are loose.
-    fn weight_of(&self, root: Hash) -> usize {
+    pub(super) fn weight_of(&self, root: Hash) -> usize {
         let mut loose: Vec<(u64, Hash)> = self
             .loose
             .iter()
@@ -315,7 +236,7 @@ impl Graph {
     }
 
     /// Seats a pivot block and every loose block it knows of, directly or not.
-    fn push_epoch(&mut self, pivot: Hash) {
+    pub(super) fn push_epoch(&mut self, pivot: Hash) {
         let epoch = self.first + self.epochs.len() as u64;
         let blocks = self.ordered_past(pivot);
         for hash in &blocks {
@@ -323,8 +244,8 @@ impl Graph {
             let Some(found) = self.blocks.get_mut(hash) else { continue };
             found.seat = Some(Seat { epoch, number: self.next_number });
             self.next_number += 1;
-            for transaction in &found.block.transactions {
-                let execution = Execution { epoch, block: *hash };
+            for (index, transaction) in found.block.transactions.iter().enumerate() {
+                let execution = Execution { epoch, block: *hash, index };
                 self.executions.entry(transaction.hash).or_insert(execution);
             }
         }
@@ -353,7 +274,7 @@ impl Graph {
     }
 
     /// Takes the newest epoch away: its blocks are loose again, and what it executed is not.
-    fn pop_epoch(&mut self) {
+    pub(super) fn pop_epoch(&mut self) {
         let Some(blocks) = self.epochs.pop_back() else { return };
         self.next_number -= blocks.len() as u64;
         for hash in blocks {

@@ -134,7 +134,7 @@ fn transactions_are_executed_once_and_in_order() {
             *next += 1;
         }
     }
-    assert!(copies > 50 && nonces.len() == ACCOUNTS, "{copies} copies");
+    assert!(copies > 50 && nonces.len() == super::super::crowd::ACCOUNTS, "{copies} copies");
 }
 
 /// The pivot chain follows the heaviest subtree from the first block on.
@@ -173,7 +173,7 @@ fn only_so_many_epochs_are_kept() {
     for step in 0..1000 {
         graph.step(step);
         assert!(graph.latest() - graph.earliest() < 50);
-        assert!(graph.blocks.len() < 300 && graph.executions.len() < 1200);
+        assert!(graph.blocks.len() < 300 && graph.executions.len() < 2400);
     }
     check(&graph);
     assert_eq!(graph.epoch(graph.earliest() - 1), None);

@@ -7,19 +7,33 @@
 //!   once pivot    └── 6'◄── 7'◄┄┄┄┄┄┘     here 7 makes (s, 7) and 8 makes (6', 7', 8)
 //! ```
 //!
-//! - `graph.rs`: how it grows, and what is where. A function of its seed and the times of its
-//!   steps.
-//! - `messages.rs` and `rpc.rs`: the answers, in the words of the real node. Pure.
-//! - `node.rs`: HTTP and the clock.
+//! - `graph.rs` and `growth.rs`: what is where, and how it grows. A function of its seed and the
+//!   times of its steps. `crowd.rs` is who mines and who pays.
+//! - `rpc.rs`, `methods.rs`, `messages.rs` and `receipts.rs`: the answers, in the words of the real
+//!   node. Pure.
+//! - `hub.rs`, `subscriptions.rs` and `sockets.rs`: pub-sub over WebSocket.
+//! - `node.rs`: HTTP and the clock. `faults.rs`: what can be wrong with it.
 
 mod address;
 mod block;
+mod crowd;
+mod faults;
 mod graph;
+mod growth;
+mod hub;
 mod messages;
+mod methods;
 mod node;
+mod receipts;
 mod rpc;
+mod sockets;
+mod subscriptions;
+mod transaction;
 
-pub use block::{Account, Block, Hash, ParseHashError, Transaction};
+pub use block::{Account, Block, Hash, ParseHashError};
+pub use crowd::{MINERS, miner};
+pub use faults::Fault;
 pub use graph::{Found, Graph, GraphSettings, Seat, Step};
 pub use node::{TreeGraphNode, TreeGraphOptions};
 pub use rpc::{BATCH_REQUESTS, Rpc};
+pub use transaction::{Action, Log, Transaction};
