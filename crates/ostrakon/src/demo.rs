@@ -16,6 +16,9 @@ const NAME: &str = "demo";
 /// The chain that lives in this process.
 const CHAIN: &str = "devnet";
 
+/// Epochs that its node has at the start.
+const HISTORY: u64 = 600;
+
 /// What lives as long as the demo.
 pub(crate) struct Show {
     /// The account's name.
@@ -27,7 +30,9 @@ pub(crate) struct Show {
 
 /// Makes the rows that the demo begins with. On a store that is kept it finds them again.
 pub(crate) async fn prepare(platform: &Arc<Platform>) -> anyhow::Result<Show> {
-    let node = TreeGraphNode::start(TreeGraphOptions::default()).await;
+    let node =
+        TreeGraphNode::start(TreeGraphOptions { history: HISTORY, past: 0, ..Default::default() })
+            .await;
     let node = node.context("the demo's node does not start")?;
     put_chain(platform, &node).await?;
     let password = password()?;
@@ -46,7 +51,7 @@ async fn put_chain(platform: &Platform, node: &TreeGraphNode) -> anyhow::Result<
     let node = Node {
         name: "here".into(),
         http: Some(node.url()),
-        ws: None,
+        ws: Some(node.ws_url()),
         http_port: None,
         ws_port: None,
         weight: 1,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use platform::Platform;
 use platform::outgoing::{NodeClient, WebhookClient};
+use scan::Explorers;
 use tokio::task::JoinSet;
 
 use crate::config::Settings;
@@ -21,6 +22,8 @@ pub(crate) enum Service {
     Webhooks,
     /// Asks the nodes of all chains for their tips
     Tips,
+    /// Indexes the tree-graph chains
+    Scan,
     /// Finishes what a crash left, and sweeps what nobody can read any more
     Upkeep,
 }
@@ -48,6 +51,7 @@ impl Services {
 /// end at any moment, as in a crash.
 pub(crate) fn start(
     platform: &Arc<Platform>,
+    explorers: &Explorers,
     services: &Services,
     settings: &Settings,
 ) -> anyhow::Result<JoinSet<()>> {
@@ -71,6 +75,11 @@ pub(crate) fn start(
                 tracing::error!(%error, "nodes are no longer asked; restart the server");
             }
         });
+    }
+    if services.has(Service::Scan) {
+        let (explorers, events) = (explorers.clone(), platform.events.clone());
+        let client = Arc::new(NodeClient::for_blocks()?);
+        work.spawn(scan::run::run(explorers, events, client));
     }
     Ok(work)
 }

@@ -33,7 +33,8 @@ pub(crate) fn tables() -> Vec<Described> {
     let timeline = timeline::schema();
     let kernel = timeline.tables().chain(tally::tables());
     let kernel = kernel.chain([index::INTENTS.def(), index::STUCK.def()]);
-    tables.extend(kernel.chain(platform::tables()).map(opaque));
+    let services = platform::tables().into_iter().chain(scan::tables::tables());
+    tables.extend(kernel.chain(services).map(opaque));
     tables.sort_by_key(|table| table.def.name());
     tables
 }

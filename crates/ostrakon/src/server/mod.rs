@@ -21,6 +21,7 @@ use anyhow::Context as _;
 use platform::Platform;
 use platform::bridge::LiveEvents;
 use platform::http::CookieJar;
+use scan::Explorers;
 use store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -42,6 +43,8 @@ pub(crate) struct App {
     pub(crate) reports: reports::Reports,
     /// Chains, accounts, projects, events.
     pub(crate) platform: Arc<Platform>,
+    /// Chains that are explored.
+    pub(crate) explorers: Explorers,
     /// How session cookies are written.
     pub(crate) jar: CookieJar,
 }
@@ -71,6 +74,11 @@ async fn open_platform(store: Store, settings: &Settings) -> anyhow::Result<Arc<
     Ok(Platform::open(store, catalogue::schema(), options).await?.shared())
 }
 
+/// The chains of the registry that are explored.
+fn explorers(store: &Store, platform: &Platform) -> Explorers {
+    Explorers::new(store.clone(), platform.chains.clone(), scan::Settings::default())
+}
+
 /// Serves pages and API on the store until a signal asks to end, then closes it. `prepare` may add
 /// to it before pages answer, and what it returns lives as long as the server; `ready` is called
 /// once they do.
@@ -95,11 +103,12 @@ pub(crate) async fn run<E>(
     let desk = tokio::spawn(admin::server::serve(socket, opened.clone(), stopped.clone()));
     let shared = share(&opened, settings, stopped.clone())?;
     let extra = prepare(&platform).await?;
-    let background = services::start(&platform, services, settings)?;
+    let explorers = explorers(&opened.store, &platform);
+    let background = services::start(&platform, &explorers, services, settings)?;
     let live = LiveEvents::follow(platform.events.clone()).await?;
     let reports = reports::Reports::new(opened.clone());
     let jar = CookieJar::new(shell::is_encrypted(settings));
-    let app = Arc::new(App { opened: opened.clone(), start, reports, platform, jar });
+    let app = Arc::new(App { opened: opened.clone(), start, reports, platform, explorers, jar });
     let followed = app.platform.chains.follow();
     let router = shell::whole(&app, settings, live, stopped.clone()).router;
     let pages = tokio::spawn(http::serve(TcpListener::from_std(listener)?, router, stopped));
@@ -146,10 +155,11 @@ pub(crate) async fn work(
 ) -> anyhow::Result<()> {
     let signal = signals::catch()?;
     http::raise_file_limit();
-    let platform = open_platform(store, settings).await?;
+    let platform = open_platform(store.clone(), settings).await?;
     let (stop, stopped) = watch::channel(false);
     let followed = platform.chains.follow();
-    let background = services::start(&platform, services, settings)?;
+    let explorers = explorers(&store, &platform);
+    let background = services::start(&platform, &explorers, services, settings)?;
     let router = shell::health_only(&platform, settings).router;
     let health = tokio::spawn(http::serve(TcpListener::from_std(listener)?, router, stopped));
     tracing::info!(?services, "working");
