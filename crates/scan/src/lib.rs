@@ -38,6 +38,7 @@
 
 pub mod address;
 pub mod answers;
+pub mod api;
 pub mod derive;
 mod explorer;
 pub mod follow;

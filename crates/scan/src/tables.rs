@@ -146,6 +146,19 @@ pub enum Direction {
     Create,
 }
 
+impl Direction {
+    /// The paper's word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::In => "in",
+            Self::Out => "out",
+            Self::Own => "self",
+            Self::Create => "create",
+        }
+    }
+}
+
 /// A transaction of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccountLine {

@@ -31,6 +31,7 @@ pub(crate) fn whole(
     let measured = app.clone();
     shell(&platform, settings)
         .api(api::routes(api))
+        .api(scan::api::routes(app.explorers.clone()))
         .pages(pages::router(app.clone()))
         .authority(platform.clone())
         .feed(live)

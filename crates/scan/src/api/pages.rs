@@ -1,0 +1,88 @@
+//! Pages of dense lists: a cursor is the position that comes next.
+
+use platform::ListCursor;
+use platform::http::{List, Problem};
+use serde::{Deserialize, Serialize};
+use store::{Cursor, Order};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::query::Stretch;
+
+/// In which direction a list is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[schema(as = ScanOrder)]
+pub(super) enum Sorted {
+    /// The newest first.
+    #[default]
+    Desc,
+    /// The oldest first.
+    Asc,
+}
+
+/// How a list is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Reading {
+    /// `desc`, the newest first, or `asc`.
+    #[serde(default)]
+    #[param(inline)]
+    pub(super) order: Sorted,
+}
+
+/// A dense list of `total` entries, numbered from 0.
+pub(super) struct Dense<'a> {
+    /// What cursors are bound to: the list, the chain, the key.
+    pub(super) name: &'a str,
+    pub(super) key: (&'a str, String),
+    pub(super) total: u64,
+}
+
+impl Dense<'_> {
+    /// Where the page begins; none when there is nothing there.
+    pub(super) fn stretch<F: Serialize>(
+        &self,
+        list: &List<F>,
+        sorted: Sorted,
+    ) -> Result<Option<Stretch>, Problem> {
+        let bound = (&self.key, &list.filter);
+        let start = match &list.page.cursor {
+            Some(cursor) => {
+                let inner = ListCursor::decode(self.name, &bound, cursor.as_str())?;
+                let position = inner.try_into().map(u64::from_be_bytes);
+                Some(position.map_err(|_| platform::ListCursorError::Damaged)?)
+            }
+            None => match sorted {
+                Sorted::Desc => self.total.checked_sub(1),
+                Sorted::Asc => Some(0),
+            },
+        };
+        let order = match sorted {
+            Sorted::Desc => Order::Descending,
+            Sorted::Asc => Order::Ascending,
+        };
+        // A switch may have made the list shorter than where the cursor stands.
+        let start = match (start, order) {
+            (Some(start), Order::Descending) => self.total.checked_sub(1).map(|top| start.min(top)),
+            (start, _) => start.filter(|start| *start < self.total),
+        };
+        Ok(start.map(|start| (start, order, list.page.limit)))
+    }
+
+    /// The cursor behind `last`, when there is more.
+    pub(super) fn next<F: Serialize>(
+        &self,
+        list: &List<F>,
+        sorted: Sorted,
+        last: Option<u64>,
+    ) -> Result<Option<Cursor>, Problem> {
+        let next = match (sorted, last) {
+            (_, None) => None,
+            (Sorted::Desc, Some(last)) => last.checked_sub(1),
+            (Sorted::Asc, Some(last)) => Some(last + 1).filter(|next| *next < self.total),
+        };
+        let bound = (&self.key, &list.filter);
+        let encode = |next: u64| ListCursor::encode(self.name, &bound, &next.to_be_bytes());
+        Ok(next.map(|next| Cursor::parse(&encode(next))).transpose()?)
+    }
+}

@@ -1,0 +1,120 @@
+//! Transactions, and the blocks that pack them.
+
+use axum::extract::State;
+use axum::response::Response;
+use platform::http::{Items, Json, List, PageParams, Path, Problem};
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::objects::{Transaction, TransactionItem};
+use super::pages::{Dense, Reading};
+use super::{Opened, hash, problem};
+use crate::Hash;
+use crate::explorer::Explorers;
+use crate::query::TransactionAnswer;
+
+pub(super) fn routes() -> OpenApiRouter<Explorers> {
+    OpenApiRouter::new()
+        .routes(routes!(transactions))
+        .routes(routes!(transaction))
+        .routes(routes!(packings))
+}
+
+/// A block that packs a transaction.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ScanPacking)]
+struct PackingItem {
+    /// The block.
+    block: String,
+    /// The place of the transaction in it.
+    index: u32,
+    /// The epoch of the block.
+    epoch: u64,
+    /// The time of the block, Unix seconds.
+    timestamp: u64,
+    /// Whether this packing is the one that was executed.
+    executed: bool,
+}
+
+/// The blocks that pack a transaction.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ScanPackings)]
+struct Packings {
+    /// In the order of execution; the first one counts. At most a thousand.
+    packings: Vec<PackingItem>,
+}
+
+/// Transactions in the order of first packings.
+#[utoipa::path(get, path = "/api/{chain}/transactions", tag = "scan",
+    operation_id = "scan_transactions",
+    params(("chain" = String, Path, description = "The chain."), Reading, PageParams),
+    responses((status = 200, description = "A page.", body = Items<TransactionItem>)))]
+async fn transactions(
+    State(explorers): State<Explorers>,
+    Path(chain): Path<String>,
+    list: List<Reading>,
+) -> Result<Response, Problem> {
+    let opened = Opened::new(&explorers, &chain).await?;
+    let scan = opened.scan();
+    let total = scan.totals().await.map_err(problem)?.transactions;
+    let dense = Dense { name: "scan.transactions", key: (&chain, String::new()), total };
+    let sorted = list.filter.order;
+    let Some(stretch) = dense.stretch(&list, sorted)? else {
+        return Ok(list.answer(Vec::<TransactionItem>::new(), None));
+    };
+    let lines = scan.transactions(stretch).await.map_err(problem)?;
+    opened.check()?;
+    let next = dense.next(&list, sorted, lines.last().map(|(position, _)| *position))?;
+    Ok(list.answer(lines.into_iter().map(TransactionItem::new).collect(), next.as_ref()))
+}
+
+/// A transaction.
+///
+/// Also one that no block of the chain packs any more: `firstBlockHash` is null then.
+#[utoipa::path(get, path = "/api/{chain}/transactions/{hash}", tag = "scan",
+    operation_id = "scan_transaction",
+    params(("chain" = String, Path, description = "The chain."),
+        ("hash" = String, Path, description = "0x and 64 digits.")),
+    responses((status = 200, description = "The transaction.", body = Transaction)))]
+async fn transaction(
+    State(explorers): State<Explorers>,
+    Path((chain, text)): Path<(String, String)>,
+) -> Result<Json<Transaction>, Problem> {
+    let opened = Opened::new(&explorers, &chain).await?;
+    let hash = hash(&text)?;
+    let found = find(&opened, hash).await?;
+    Ok(Json(Transaction(found.fields(hash).map_err(Problem::internal)?)))
+}
+
+/// The blocks that pack a transaction.
+///
+/// The same transaction may be packed in several branches that are merged later.
+#[utoipa::path(get, path = "/api/{chain}/transactions/{hash}/packings", tag = "scan",
+    operation_id = "scan_packings",
+    params(("chain" = String, Path, description = "The chain."),
+        ("hash" = String, Path, description = "0x and 64 digits.")),
+    responses((status = 200, description = "The packings.", body = Packings)))]
+async fn packings(
+    State(explorers): State<Explorers>,
+    Path((chain, text)): Path<(String, String)>,
+) -> Result<Json<Packings>, Problem> {
+    let opened = Opened::new(&explorers, &chain).await?;
+    let found = find(&opened, hash(&text)?).await?;
+    let executed = found.receipt.as_ref().map(|receipt| receipt.block);
+    let item = |(index, packing): &(u32, crate::tables::Packing)| PackingItem {
+        block: packing.block.to_string(),
+        index: *index,
+        epoch: packing.epoch,
+        timestamp: packing.timestamp,
+        executed: executed == Some(packing.block),
+    };
+    Ok(Json(Packings { packings: found.packings.iter().map(item).collect() }))
+}
+
+async fn find(opened: &Opened, hash: Hash) -> Result<TransactionAnswer, Problem> {
+    let found = opened.scan().transaction(hash).await.map_err(problem)?;
+    opened.check()?;
+    found.ok_or_else(|| Problem::not_found(format_args!("transaction {hash}")))
+}
