@@ -104,6 +104,7 @@ impl Deriving<'_> {
         totals.blocks += 1;
         totals.difficulty = totals.difficulty.saturating_add(block.difficulty);
         totals.packed += u64::from(packed);
+        totals.packing_blocks += u64::from(packed > 0);
         self.list_block(block, order, is_pivot)?;
         self.miner(block, order)
     }
@@ -185,6 +186,7 @@ impl Deriving<'_> {
         let count = self.before.accounts.entry(address).or_default();
         let position = *count;
         *count += 1;
+        self.before.totals.accounts += u64::from(position == 0);
         let line = AccountLine { hash, direction, timestamp };
         self.rows.extend(OF_ACCOUNT.rows(self.chain, address, (position, self.unit), line)?);
         Ok(())
@@ -235,6 +237,7 @@ mod tests {
         assert_eq!(before.totals.transactions, 3);
         assert_eq!((before.totals.blocks, before.totals.difficulty), (2, 10));
         assert_eq!(before.totals.miners, 1);
+        assert_eq!((before.totals.accounts, before.totals.packing_blocks), (2, 2));
         assert_eq!(before.accounts[&Address([1; 20])], 2);
         assert_eq!(before.accounts[&Address([2; 20])], 2);
         let count = |table: &store::TableDef| {

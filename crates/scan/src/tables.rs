@@ -168,6 +168,10 @@ pub struct Totals {
     pub difficulty: u128,
     /// Packed transactions, repeats included.
     pub packed: u64,
+    /// Accounts that have a transaction.
+    pub accounts: u64,
+    /// Blocks that pack a transaction.
+    pub packing_blocks: u64,
 }
 
 const ONE: Touches = Touches::One;
