@@ -73,21 +73,16 @@ fn hello(session: &mut Session, shared: &Shared, arguments: &[Vec<u8>]) -> Answe
             Some(_) => return Err(Reply::Error("NOPROTO unsupported protocol version".into())),
         },
     };
-    let (mut credentials, mut name) = (None, None);
+    // Each option counts at once, as in Redis 7.0, even when a later one is wrong.
     loop {
         rest = match rest {
             [] => break,
             [option, user, password, rest @ ..] if is(option, "AUTH") => {
-                credentials = Some((user, password));
+                session.authenticate(shared, user, password)?;
                 rest
             }
-            [option, given, rest @ ..] if is(option, "SETNAME") => {
-                check_name(
-                    given,
-                    "Client names cannot contain spaces, newlines or special \
-                                   characters.",
-                )?;
-                name = Some(given);
+            [option, name, rest @ ..] if is(option, "SETNAME") => {
+                session.rename(name)?;
                 rest
             }
             [option, ..] => {
@@ -96,14 +91,8 @@ fn hello(session: &mut Session, shared: &Shared, arguments: &[Vec<u8>]) -> Answe
             }
         };
     }
-    if let Some((user, password)) = credentials {
-        session.authenticate(shared, user, password)?;
-    }
     if !session.authenticated {
         return Err(Reply::Error(HELLO_FIRST.to_owned()));
-    }
-    if let Some(name) = name {
-        session.rename(name)?;
     }
     session.protocol = protocol;
     let version = if protocol == Protocol::Three { 3 } else { 2 };
