@@ -9,8 +9,8 @@ use crate::{Failure, Scanned, Value};
 /// Keys that one SCAN looks at; without COUNT ten, as in Redis.
 const SCAN_MOST: i64 = 1_000;
 const SCAN_USUAL: i64 = 10;
-/// Keys that KEYS looks at between two glances at its limit.
-const KEYS_STEP: usize = 1_000;
+/// Keys that KEYS looks at at a time.
+const KEYS_STEP: u64 = 1_000;
 
 pub(crate) async fn run(asked: &Asked<'_>, name: &str) -> Answer {
     match name {
@@ -52,7 +52,8 @@ async fn keys(asked: &Asked<'_>) -> Answer {
     let (mut next, mut seen, mut found) = (0, 0, Vec::new());
     let mut budget = asked.budget();
     loop {
-        let page = asked.snapshot.scan(next, KEYS_STEP, &prefix).await?;
+        let step = usize::try_from((limit - seen).min(KEYS_STEP)).unwrap_or(1);
+        let page = asked.snapshot.scan(next, step, &prefix).await?;
         seen += page.keys.len() as u64;
         for (key, _) in page.keys {
             if glob::matches(pattern, &key) {
