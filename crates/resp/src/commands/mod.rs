@@ -83,8 +83,10 @@ async fn run(session: &mut Session, shared: &Shared, words: &[Vec<u8>]) -> Answe
 }
 
 fn unknown(name: &[u8], arguments: &[Vec<u8>]) -> Reply {
+    // As far as it would be printed: a zero byte ends a text of C.
     let text = |bytes: &[u8], most: usize| {
-        String::from_utf8_lossy(bytes.get(..most.min(bytes.len())).unwrap_or_default()).into_owned()
+        let shown = bytes.iter().take(most).take_while(|byte| **byte != 0);
+        String::from_utf8_lossy(&shown.copied().collect::<Vec<u8>>()).into_owned()
     };
     let mut given = String::new();
     for argument in arguments {

@@ -196,7 +196,7 @@ impl Shown {
             Key::Epoch(number) => {
                 let row = moment.scan().epoch(number).await.map_err(failure)?;
                 row.map(|row| {
-                    let hashes = row.blocks.iter().map(|hash| text(hash)).collect();
+                    let hashes = row.blocks.iter().map(text).collect();
                     Value::List(Box::new(Elements(hashes)))
                 })
             }

@@ -80,7 +80,7 @@ impl Client {
                 self.buffer.drain(..at);
                 return answer;
             }
-            let mut piece = [0; 65536];
+            let mut piece = vec![0; 65536];
             let read = self.stream.read(&mut piece).await.expect("received");
             assert!(read > 0, "the connection was ended");
             self.buffer.extend(&piece[..read]);
