@@ -185,6 +185,7 @@ pub trait Snapshot: Send + Sync {
 
 /// Keys that can be read.
 pub trait Keyspace: Send + Sync {
-    /// All keys as they are now. Taken once for each command.
-    fn snapshot(&self) -> Task<'_, Found<Arc<dyn Snapshot>>>;
+    /// All keys as they are now, in the database that the client selected, 0 to 15. Taken once for
+    /// each command. Who has but one set of keys shows it in all of them.
+    fn snapshot(&self, database: u8) -> Task<'_, Found<Arc<dyn Snapshot>>>;
 }

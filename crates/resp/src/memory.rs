@@ -131,7 +131,7 @@ impl Memory {
 }
 
 impl Keyspace for Memory {
-    fn snapshot(&self) -> Task<'_, Found<Arc<dyn Snapshot>>> {
+    fn snapshot(&self, _database: u8) -> Task<'_, Found<Arc<dyn Snapshot>>> {
         let keys: Arc<dyn Snapshot> = self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
         Box::pin(std::future::ready(Ok(keys)))
     }

@@ -10,8 +10,8 @@ use crate::options::{Options, count};
 use crate::reply::{Protocol, Reply};
 use crate::{Keyspace, Stats};
 
-/// Databases that SELECT takes; all of them show the same keys.
-pub(crate) const DATABASES: i64 = 16;
+/// Databases that SELECT takes.
+pub(crate) const DATABASES: u8 = 16;
 /// Bytes of a name or of what a library says of itself.
 const NAME_BYTES: usize = 256;
 
@@ -35,7 +35,7 @@ pub(crate) struct Session {
     pub(crate) peer: SocketAddr,
     pub(crate) begun: Instant,
     pub(crate) protocol: Protocol,
-    pub(crate) database: i64,
+    pub(crate) database: u8,
     pub(crate) name: Vec<u8>,
     pub(crate) library: Vec<u8>,
     pub(crate) library_version: Vec<u8>,

@@ -2,108 +2,17 @@
 
 #[path = "paper/client.rs"]
 mod client;
+#[path = "paper/making.rs"]
+mod making;
 mod paper;
 
 use std::collections::BTreeSet;
 
 use client::{Answer, Client, Words, words};
 use fastrand::Rng;
+use making::Making;
 use paper::{Chain, Entry, Layout};
 use store::conformance::{full, seed};
-
-/// Commands that read a key, with what their other words are.
-const READING: &[(&str, &str)] = &[
-    ("TYPE", ""),
-    ("EXISTS", ""),
-    ("EXISTS", "kkk"),
-    ("GET", ""),
-    ("STRLEN", ""),
-    ("HGETALL", ""),
-    ("HGET", "m"),
-    ("HMGET", "m"),
-    ("HMGET", "mmm"),
-    ("HLEN", ""),
-    ("HKEYS", ""),
-    ("HVALS", ""),
-    ("HEXISTS", "m"),
-    ("ZRANGE", "iio"),
-    ("ZRANGE", "ssbo"),
-    ("ZRANGE", "ssbo"),
-    ("ZREVRANGE", "iio"),
-    ("ZRANGEBYSCORE", "sso"),
-    ("ZREVRANGEBYSCORE", "sso"),
-    ("ZCOUNT", "ss"),
-    ("ZCARD", ""),
-    ("ZSCORE", "m"),
-    ("ZRANK", "m"),
-    ("LRANGE", "ii"),
-    ("LLEN", ""),
-    ("LINDEX", "i"),
-];
-
-/// Commands that are the same whatever the keys are.
-const PLAIN: &[&str] = &[
-    "PING",
-    "PING hello",
-    "PING a b",
-    "ECHO",
-    "ECHO x",
-    "SELECT 0",
-    "SELECT 16",
-    "SELECT -1",
-    "SELECT x",
-    "SELECT 99999999999",
-    "DBSIZE",
-    "DBSIZE x",
-    "NOSUCH",
-    "NOSUCH a b c",
-    "GET",
-    "GET a b",
-    "CLIENT",
-    "CLIENT SETNAME a",
-    "CLIENT SETNAME",
-    "CLIENT GETNAME",
-    "CLIENT NOSUCH",
-    "CLIENT GETNAME x",
-    "CLIENT NO-EVICT on",
-    "CLIENT NO-EVICT x",
-    "COMMAND NOSUCH",
-    "COMMAND COUNT x",
-    "AUTH x",
-    "AUTH a b c",
-    "HELLO x",
-    "HELLO 4",
-    "HELLO 3 SETNAME",
-    "HELLO 2 NOSUCH",
-    "HELLO 3 SETNAME b NOSUCH c",
-    "SCAN x",
-    "SCAN 0 COUNT 0",
-    "SCAN 0 COUNT x",
-    "SCAN 0 NOSUCH",
-    "SCAN 0 MATCH",
-    "SCAN -",
-    "HSCAN miners x",
-    "HSCAN miners 0 TYPE hash",
-    "HSCAN nosuch 0",
-    "HSCAN pivot.chain 0",
-    "HSCAN nosuch x",
-    "SET a b",
-    "SET a",
-    "DEL a",
-    "FLUSHALL",
-    "ZADD a 1 b",
-    "ZADD a",
-    "HSET a b c",
-    "LPUSH a b",
-    "EXPIRE a 1",
-    "INCR",
-    "ZRANGE a",
-    "ZRANGE nosuch 0 -1 LIMIT 0 1",
-    "KEYS",
-    "KEYS a b",
-    "QUIT2",
-    "STRLEN",
-];
 
 const PATTERNS: &[&str] = &[
     "*",
@@ -126,127 +35,20 @@ const PATTERNS: &[&str] = &[
     "blocks.by.miner:0x1*",
 ];
 
-struct Making<'a> {
-    rng: Rng,
-    keys: Vec<&'a String>,
-    layout: &'a Layout,
-    gone: &'a [String],
-}
-
-impl Making<'_> {
-    fn pick<'b>(&mut self, texts: &[&'b str]) -> &'b str {
-        texts[self.rng.usize(..texts.len())]
-    }
-
-    /// A key: mostly of the type that the command reads, sometimes another, none, or a gone one.
-    fn key(&mut self, command: &str) -> String {
-        for _ in 0..50 {
-            let key = self.keys[self.rng.usize(..self.keys.len())];
-            // Keys that there is one of are as likely as the many others.
-            if key.contains(':') && self.rng.u8(0..4) == 0 {
-                continue;
-            }
-            let fits = match (&self.layout[key], command.as_bytes()[0]) {
-                (Entry::Text(_), b'G' | b'S') => true,
-                (Entry::Hash(_), b'H') => true,
-                (Entry::Sorted(_), b'Z') => true,
-                (Entry::List(_), b'L') => true,
-                _ => self.rng.u8(0..20) == 0,
-            };
-            if fits {
-                return key.clone();
-            }
-        }
-        match self.rng.u8(0..3) {
-            0 if !self.gone.is_empty() => self.gone[self.rng.usize(..self.gone.len())].clone(),
-            1 => "epoch:99999".to_owned(),
-            _ => "nosuch".to_owned(),
-        }
-    }
-
-    fn member(&mut self, key: &str) -> String {
-        let choose = |rng: &mut Rng, texts: Vec<&String>| texts[rng.usize(..texts.len())].clone();
-        let other = self.keys[self.rng.usize(..self.keys.len())];
-        let of = if self.rng.u8(0..8) == 0 { other } else { key };
-        match self.layout.get(of) {
-            Some(Entry::Hash(fields)) => choose(&mut self.rng, fields.keys().collect()),
-            Some(Entry::Sorted(members)) => {
-                choose(&mut self.rng, members.iter().map(|(_, member)| member).collect())
-            }
-            Some(Entry::List(elements)) => choose(&mut self.rng, elements.iter().collect()),
-            _ => "nosuch".to_owned(),
-        }
-    }
-
-    fn index(&mut self) -> String {
-        match self.rng.u8(0..20) {
-            0 => self.pick(&["x", "", "1.5", "+1", "01", "9223372036854775808", " 1"]).to_owned(),
-            1 => self.pick(&["9223372036854775807", "-9223372036854775808"]).to_owned(),
-            2..=8 => self.rng.i64(-20..0).to_string(),
-            _ => self.rng.i64(0..30).to_string(),
-        }
-    }
-
-    fn score(&mut self) -> String {
-        match self.rng.u8(0..12) {
-            0 => self.pick(&["x", "", "(", "((1", "nan", "1 ", "(x"]).to_owned(),
-            1 => self.pick(&["1.5", "(2.5", "1e1", "0x10", " 3", "-0"]).to_owned(),
-            2 | 3 => self.pick(&["-inf", "+inf", "inf", "(-inf", "(+inf", "Infinity"]).to_owned(),
-            4..=6 => format!("({}", self.rng.i64(-5..150)),
-            _ => self.rng.i64(-5..150).to_string(),
-        }
-    }
-
-    fn command(&mut self) -> Words {
-        if self.rng.u8(0..10) == 0 {
-            return words(self.pick(PLAIN));
-        }
-        let (name, shape) = READING[self.rng.usize(..READING.len())];
-        let key = self.key(name);
-        let mut request = vec![name.to_owned(), key.clone()];
-        for part in shape.chars() {
-            match part {
-                'k' => request.push(self.key(name)),
-                'm' => request.push(self.member(&key)),
-                'i' => request.push(self.index()),
-                's' => request.push(self.score()),
-                'b' => request.push("BYSCORE".to_owned()),
-                _ => self.options(&mut request),
-            }
-        }
-        if self.rng.u8(0..30) == 0 {
-            request.push("more".to_owned());
-        } else if self.rng.u8(0..30) == 0 {
-            request.pop();
-        }
-        if self.rng.bool() {
-            request[0] = request[0].to_lowercase();
-        }
-        request.into_iter().map(String::into_bytes).collect()
-    }
-
-    fn options(&mut self, request: &mut Vec<String>) {
-        for _ in 0..self.rng.usize(0..3) {
-            match self.rng.u8(0..8) {
-                0..=2 => request.push("WITHSCORES".to_owned()),
-                3 | 4 => {
-                    request.push("limit".to_owned());
-                    request.push(self.rng.i64(-2..20).to_string());
-                    request.push(self.rng.i64(-2..20).to_string());
-                }
-                5 | 6 => request.push("REV".to_owned()),
-                _ => request.push(self.pick(&["LIMIT", "byscore", "nosuch"]).to_owned()),
-            }
-        }
-    }
+/// The same with its items in an order of their own; in pairs, where it has pairs.
+fn sorted(mut answer: Answer, size: usize) -> Answer {
+    let mut groups: Vec<Vec<Answer>> = answer.items.chunks(size).map(<[Answer]>::to_vec).collect();
+    groups.sort();
+    answer.items = groups.concat();
+    answer
 }
 
 /// Makes what has no order comparable.
 fn settled(request: &Words, answer: Answer) -> Answer {
     let name = String::from_utf8_lossy(&request[0]).to_uppercase();
     match name.as_str() {
-        "HGETALL" => answer.sorted(true),
-        "HKEYS" | "HVALS" | "KEYS" => answer.sorted(false),
+        "HGETALL" => sorted(answer, 2),
+        "HKEYS" | "HVALS" | "KEYS" => sorted(answer, 1),
         _ => answer,
     }
 }
@@ -439,4 +241,56 @@ async fn popped_blocks_have_no_keys() {
         assert_eq!(size, format!(":{}", layout.len()));
     }
     println!("{} epochs popped, {gone} times a key was gone", chain.popped);
+}
+
+/// What is asked while the chain moves on; each answer is made from many rows.
+const WATCHED: [&str; 5] = [
+    "LRANGE pivot.chain -20 -1",
+    "ZREVRANGE blocks.in.order 0 20 WITHSCORES",
+    "ZRANGE latest.blocks 0 -1 WITHSCORES",
+    "HGETALL miners",
+    "DBSIZE",
+];
+
+/// Clients ask while the pivot switches: every answer is one that some moment had.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn no_answer_mixes_two_moments() {
+    let mut chain = Chain::new(seed("scan, untorn keys")).await;
+    chain.grow(20).await;
+    let done = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let readers: Vec<_> = WATCHED
+        .into_iter()
+        .map(|line| {
+            let (done, port) = (done.clone(), chain.port);
+            tokio::spawn(async move {
+                let mut client = Client::connect(port).await;
+                let mut answers = BTreeSet::new();
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    answers.insert(client.line(line).await);
+                }
+                answers
+            })
+        })
+        .collect();
+    let mut quiet = Client::connect(chain.port).await;
+    let mut moments = vec![BTreeSet::new(); WATCHED.len()];
+    for step in 0..=120 {
+        // Nobody else publishes, so that these answers are of the moment between two steps.
+        for (line, moments) in WATCHED.into_iter().zip(&mut moments) {
+            moments.insert(quiet.line(line).await);
+        }
+        if step < 120 {
+            chain.grow(1).await;
+        }
+    }
+    done.store(true, std::sync::atomic::Ordering::Relaxed);
+    let mut seen = Vec::new();
+    for ((line, reader), moments) in WATCHED.into_iter().zip(readers).zip(moments) {
+        let answers = reader.await.expect("it read");
+        for answer in &answers {
+            assert!(moments.contains(answer), "{line}: {:?} never was", answer.texts());
+        }
+        seen.push(format!("{} of {}", answers.len(), moments.len()));
+    }
+    println!("{} epochs popped; answers seen of those that were: {seen:?}", chain.popped);
 }

@@ -44,10 +44,9 @@ fn select(session: &mut Session, index: &[u8]) -> Answer {
         let text = format!("value is out of range, value must between {low} and {high}");
         return Err(Reply::error(text));
     }
-    if !(0..DATABASES).contains(&index) {
-        return Err(Reply::error("DB index is out of range"));
-    }
-    session.database = index;
+    let database = u8::try_from(index).ok().filter(|database| *database < DATABASES);
+    let wrong = || Reply::error("DB index is out of range");
+    session.database = database.ok_or_else(wrong)?;
     Ok(Reply::OK)
 }
 

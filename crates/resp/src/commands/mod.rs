@@ -68,7 +68,7 @@ async fn run(session: &mut Session, shared: &Shared, words: &[Vec<u8>]) -> Answe
     if command.name == "command" {
         return about::command(arguments);
     }
-    let snapshot = shared.keyspace.snapshot().await?;
+    let snapshot = shared.keyspace.snapshot(session.database).await?;
     let asked = Asked { snapshot, options: &shared.options, words };
     let reply = match command.group {
         "hash" => hashes::run(&asked, command.name).await,

@@ -63,7 +63,7 @@ impl PaperKeys {
 }
 
 impl Keyspace for PaperKeys {
-    fn snapshot(&self) -> Task<'_, Found<Arc<dyn Snapshot>>> {
+    fn snapshot(&self, _database: u8) -> Task<'_, Found<Arc<dyn Snapshot>>> {
         Box::pin(async move {
             let view = self.timeline.view().await.map_err(failure)?;
             let totals = Scan::new(&self.timeline, &view).totals().await.map_err(failure)?;

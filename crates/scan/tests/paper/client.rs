@@ -12,15 +12,6 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The same with its items in an order of their own; in pairs, where it has pairs.
-    pub(crate) fn sorted(mut self, pairs: bool) -> Self {
-        let size = if pairs { 2 } else { 1 };
-        let mut groups: Vec<Vec<Self>> = self.items.chunks(size).map(<[Self]>::to_vec).collect();
-        groups.sort();
-        self.items = groups.concat();
-        self
-    }
-
     pub(crate) fn texts(&self) -> Vec<String> {
         let text = |item: &Self| String::from_utf8_lossy(&item.bytes).into_owned();
         self.items.iter().map(text).collect()
