@@ -18,11 +18,14 @@ pub struct Options {
     pub request: Limits,
     /// Elements of one answer; fields and members with scores count twice.
     pub reply_elements: u64,
-    /// Bytes of one answer.
+    /// Bytes of one answer. The memory of all answers that wait to be read is bounded by this
+    /// times the connections.
     pub reply_bytes: u64,
     /// Keys that one KEYS looks at.
     pub keys_examined: u64,
-    /// How long a connection may say nothing.
+    /// Commands that run at a time; more wait.
+    pub working: usize,
+    /// How long a connection may ask nothing; half a request is nothing.
     pub idle: Duration,
     /// How long a client may take to read some of what it asked for.
     pub reading: Duration,
@@ -39,8 +42,9 @@ impl Default for Options {
             connections: 1_000,
             request: Limits::default(),
             reply_elements: 20_000,
-            reply_bytes: 16 * 1024 * 1024,
+            reply_bytes: 4 * 1024 * 1024,
             keys_examined: 100_000,
+            working: 64,
             idle: Duration::from_secs(300),
             reading: Duration::from_secs(10),
             command: Duration::from_secs(30),

@@ -24,6 +24,8 @@ const READ_BYTES: usize = 16 * 1024;
 const WRITE_BYTES: usize = 64 * 1024;
 /// Bytes a second that a client must read of a large answer.
 const SLOWEST_PACE: u64 = 256 * 1024;
+/// How long a client may take to give the password.
+const UNKNOWN_IDLE: Duration = Duration::from_secs(30);
 /// How long connections may take to end when the server ends.
 const FAREWELL: Duration = Duration::from_secs(5);
 /// How long to wait after a connection could not be taken: mostly files are short, and come back.
@@ -38,7 +40,7 @@ pub async fn serve(
     mut stop: watch::Receiver<bool>,
 ) {
     let port = listener.local_addr().map_or(0, |address| address.port());
-    let shared = Arc::new(Shared { keyspace, options, started: Instant::now(), port });
+    let shared = Arc::new(Shared::new(keyspace, options, port));
     let mut connections = JoinSet::new();
     let ids = AtomicU64::new(1);
     loop {
@@ -135,6 +137,7 @@ async fn converse(
     let mut decoder = Decoder::new(shared.options.request);
     let mut input = vec![0; READ_BYTES];
     let mut out = Vec::new();
+    let mut asked = Instant::now();
     loop {
         loop {
             decoder.trust(session.authenticated);
@@ -149,6 +152,7 @@ async fn converse(
             };
             let reply = commands::answer(session, shared, &words).await;
             reply.write(session.protocol, &mut out);
+            asked = Instant::now();
             let full = out.len() >= WRITE_BYTES || session.closing || *stop.borrow();
             if full && !write(stream, &mut out, shared).await {
                 return End::Slow;
@@ -160,9 +164,14 @@ async fn converse(
         if !write(stream, &mut out, shared).await {
             return End::Slow;
         }
+        // Since the last whole request, so that bytes that trickle in hold no place for ever.
+        let patience = match session.authenticated {
+            true => shared.options.idle,
+            false => shared.options.idle.min(UNKNOWN_IDLE),
+        };
         let read = tokio::select! {
             _ = stop.wait_for(|stop| *stop) => return End::Done,
-            read = timeout(shared.options.idle, stream.read(&mut input)) => read,
+            read = timeout(patience.saturating_sub(asked.elapsed()), stream.read(&mut input)) => read,
         };
         match read {
             Err(_) => return End::Idle,

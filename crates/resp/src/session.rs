@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use subtle::ConstantTimeEq;
+use tokio::sync::Semaphore;
 
 use crate::options::{Options, count};
 use crate::reply::{Protocol, Reply};
@@ -21,9 +22,16 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     pub(crate) started: Instant,
     pub(crate) port: u16,
+    /// Bounds the commands that run at a time.
+    pub(crate) working: Semaphore,
 }
 
 impl Shared {
+    pub(crate) fn new(keyspace: Arc<dyn Keyspace>, options: Options, port: u16) -> Self {
+        let working = Semaphore::new(options.working.clamp(1, Semaphore::MAX_PERMITS));
+        Self { keyspace, options, started: Instant::now(), port, working }
+    }
+
     pub(crate) fn stats(&self) -> &Stats {
         &self.options.stats
     }
@@ -40,6 +48,8 @@ pub(crate) struct Session {
     pub(crate) library: Vec<u8>,
     pub(crate) library_version: Vec<u8>,
     pub(crate) authenticated: bool,
+    /// Wrong passwords it gave.
+    pub(crate) denied: u64,
     /// The connection ends after this answer.
     pub(crate) closing: bool,
 }
@@ -56,6 +66,7 @@ impl Session {
             library: Vec::new(),
             library_version: Vec::new(),
             authenticated: shared.options.password.is_none(),
+            denied: 0,
             closing: false,
         }
     }
@@ -85,6 +96,7 @@ impl Session {
             return Ok(());
         }
         count(&shared.stats().denied, 1);
+        self.denied += 1;
         let text = "WRONGPASS invalid username-password pair or user is disabled.";
         Err(Reply::Error(text.to_owned()))
     }

@@ -182,6 +182,35 @@ async fn who_says_nothing_is_ended() {
     assert_eq!(end(&mut stream).await, "");
     assert!(begun.elapsed() < Duration::from_secs(10));
     assert_eq!((server.counted("idle"), server.counted("open")), (1, 0));
+    let mut trickle = server.connect().await;
+    for _ in 0..100 {
+        // Half a request is nothing, however often another byte of it comes.
+        if trickle.write_all(b"x").await.is_err() || server.counted("idle") == 2 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(server.counted("idle"), 2);
+}
+
+#[tokio::test]
+async fn a_large_hash_is_scanned_in_parts() {
+    let server = Server::start(|_| {}).await;
+    let mut stream = server.connect().await;
+    let (mut cursor, mut fields) = ("0".to_owned(), 0);
+    loop {
+        let sent = format!("HSCAN hash {cursor} COUNT 70\r\nPING\r\n");
+        let mut answer = talk(&mut stream, &sent, 8).await;
+        while !answer.ends_with("+PONG\r\n") {
+            answer.push_str(&talk(&mut stream, "", 1).await);
+        }
+        fields += answer.matches("value").count();
+        cursor = answer.lines().nth(2).expect("a cursor").to_owned();
+        if cursor == "0" {
+            break;
+        }
+    }
+    assert_eq!(fields, 300);
 }
 
 /// A client that asks for 300 MB and reads nothing costs one answer, and its place for a moment.

@@ -227,6 +227,11 @@ async fn all_that_writes_is_refused_in_the_words_of_a_replica() {
 async fn popped_blocks_have_no_keys() {
     let mut chain = Chain::new(seed("scan, popped")).await;
     let mut client = Client::connect(chain.port).await;
+    for (line, answer) in
+        [("DBSIZE", ":0"), ("EXISTS miners", ":0"), ("KEYS *", "*0"), ("TYPE epoch:0", "+none")]
+    {
+        assert_eq!(client.line(line).await.line, answer, "{line} before the first block");
+    }
     let (mut seen, mut gone) = (BTreeSet::new(), 0);
     for _ in 0..60 {
         chain.grow(1).await;

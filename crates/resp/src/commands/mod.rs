@@ -9,6 +9,7 @@ mod sorted;
 mod table;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::options::{Options, count};
 use crate::reply::Reply;
@@ -21,6 +22,9 @@ const PAGE: usize = 1_000;
 const OVERHEAD: u64 = 16;
 /// Bytes of an unknown command that its refusal repeats.
 const REPEATED: usize = 128;
+
+/// How long the answer to a wrong password waits.
+const DENIED_PAUSE: Duration = Duration::from_millis(200);
 
 const SYNTAX: &str = "syntax error";
 const NO_INTEGER: &str = "value is not an integer or out of range";
@@ -40,13 +44,22 @@ impl From<Failure> for Reply {
 pub(crate) async fn answer(session: &mut Session, shared: &Shared, words: &[Vec<u8>]) -> Reply {
     let stats = shared.stats();
     count(&stats.commands, 1);
-    let limit = shared.options.command;
-    let answer = match tokio::time::timeout(limit, run(session, shared, words)).await {
+    let denied = session.denied;
+    let working = async {
+        // Never closed, so that there is always a turn to wait for.
+        let _turn = shared.working.acquire().await;
+        run(session, shared, words).await
+    };
+    let answer = match tokio::time::timeout(shared.options.command, working).await {
         Ok(answer) => answer,
         Err(_) => Err(Reply::error("the answer took too long; ask for less, or try again")),
     };
     if answer.is_err() {
         count(&stats.errors, 1);
+    }
+    if session.denied > denied {
+        // Slows down whoever guesses, and nobody else.
+        tokio::time::sleep(DENIED_PAUSE).await;
     }
     answer.unwrap_or_else(|error| error)
 }

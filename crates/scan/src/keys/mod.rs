@@ -230,6 +230,7 @@ fn block_fields(block: &BlockAnswer) -> Value {
     Value::Hash(Box::new(Fields(fields)))
 }
 
+/// As long as receipts are not kept, block and index are those of the first packing.
 fn transaction_fields(transaction: &TransactionAnswer) -> Value {
     let mut fields = fields(facts(&transaction.facts.fields));
     if let Some((index, first)) = transaction.packings.first() {
