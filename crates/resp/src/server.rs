@@ -169,9 +169,10 @@ async fn converse(
             true => shared.options.idle,
             false => shared.options.idle.min(UNKNOWN_IDLE),
         };
+        let patience = patience.saturating_sub(asked.elapsed());
         let read = tokio::select! {
             _ = stop.wait_for(|stop| *stop) => return End::Done,
-            read = timeout(patience.saturating_sub(asked.elapsed()), stream.read(&mut input)) => read,
+            read = timeout(patience, stream.read(&mut input)) => read,
         };
         match read {
             Err(_) => return End::Idle,

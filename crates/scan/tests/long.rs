@@ -14,10 +14,12 @@ use store::{
     Commit, CommitError, Committed, Engine, Found, ModelEngine, Page, PutError, RangeRequest, Read,
     ReadError, Row, RowKey, Store, TableDef, Task,
 };
-use timeline::{Settings, Timeline, Watch, WriterId};
+use timeline::{Settings, Timeline, Watch, Writer, WriterId};
 
 /// More than one bucket of 4096.
 const BLOCKS: u64 = 5_000;
+/// The first epoch of a branch.
+const FORK: u64 = 5;
 /// Rows that a range of ten may read beside them: attempts at one place, and the ends of lists.
 const MOST_ROWS: u64 = 400;
 
@@ -65,13 +67,15 @@ fn hash(kind: u8, number: u64) -> Hash {
     Hash(bytes)
 }
 
-/// An epoch of one block, which packs one transaction of the one account.
-fn epoch(number: u64) -> EpochInput {
+/// An epoch of one block, which packs one transaction of the one account. Those of a branch have
+/// hashes of their own.
+fn epoch(number: u64, branch: u8) -> EpochInput {
     let facts = format!("{{\"from\":\"{SENDER}\"}}").into_bytes();
-    let transaction = TransactionInput { hash: hash(2, number), from: SENDER, to: None, facts };
+    let transaction =
+        TransactionInput { hash: hash(2 + branch, number), from: SENDER, to: None, facts };
     let block = BlockInput {
-        hash: hash(1, number),
-        parent: hash(1, number.wrapping_sub(1)),
+        hash: hash(1 + branch, number),
+        parent: hash(if number > FORK { 1 + branch } else { 1 }, number.wrapping_sub(1)),
         miner: MINER,
         difficulty: 10_u128.pow(21),
         timestamp: number,
@@ -81,28 +85,49 @@ fn epoch(number: u64) -> EpochInput {
     EpochInput { number, blocks: vec![block] }
 }
 
-async fn serve() -> (Arc<Counting>, u16, tokio::sync::watch::Sender<bool>) {
-    let engine = Arc::new(Counting::default());
-    let store = Store::new(engine.clone(), 0);
-    let timeline = Timeline::new(store, "conflux".into(), Settings::default());
-    let writer = timeline.lead(WriterId([1; 16]), &mut Watch::default()).await.expect("led");
-    let mut writer = writer.expect("nobody else is there");
-    for start in (0..BLOCKS).step_by(500) {
-        let epochs: Vec<_> = (start..start + 500).map(epoch).collect();
-        extend(&timeline, &mut writer, &epochs).await.expect("published");
+struct Chain {
+    engine: Arc<Counting>,
+    timeline: Timeline,
+    writer: Writer,
+    port: u16,
+    _stop: tokio::sync::watch::Sender<bool>,
+}
+
+impl Chain {
+    /// So many blocks, and a server of their keys.
+    async fn new(blocks: u64) -> Self {
+        let engine = Arc::new(Counting::default());
+        let store = Store::new(engine.clone(), 0);
+        let timeline = Timeline::new(store, "conflux".into(), Settings::default());
+        let writer = timeline.lead(WriterId([1; 16]), &mut Watch::default()).await.expect("led");
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let (stop, stopped) = tokio::sync::watch::channel(false);
+        let keys = Arc::new(PaperKeys::new(timeline.clone(), 1000));
+        tokio::spawn(resp::serve(listener, keys, resp::Options::default(), stopped));
+        let writer = writer.expect("nobody else is there");
+        let mut chain = Self { engine, timeline, writer, port, _stop: stop };
+        for start in (0..blocks).step_by(500) {
+            chain.extend(start..blocks.min(start + 500), 0).await;
+        }
+        chain
     }
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let port = listener.local_addr().expect("an address").port();
-    let (stop, stopped) = tokio::sync::watch::channel(false);
-    let keys = Arc::new(PaperKeys::new(timeline, 1000));
-    tokio::spawn(resp::serve(listener, keys, resp::Options::default(), stopped));
-    (engine, port, stop)
+
+    /// Leaves the chain below these epochs of a branch, and goes on with them.
+    async fn extend(&mut self, numbers: std::ops::Range<u64>, branch: u8) {
+        let epochs: Vec<_> = numbers.map(|number| epoch(number, branch)).collect();
+        extend(&self.timeline, &mut self.writer, &epochs).await.expect("published");
+    }
+
+    fn rows(&self) -> u64 {
+        self.engine.rows.load(Ordering::Relaxed)
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ranges_cross_buckets_and_read_what_they_answer() {
-    let (engine, port, _stop) = serve().await;
-    let mut client = Client::connect(port).await;
+    let chain = Chain::new(BLOCKS).await;
+    let mut client = Client::connect(chain.port).await;
     let account = format!("transactions.by.account:{SENDER}");
     let mined = format!("blocks.by.miner:{MINER}");
     let blocks = |numbers: &mut dyn Iterator<Item = u64>| {
@@ -127,9 +152,9 @@ async fn ranges_cross_buckets_and_read_what_they_answer() {
     ];
     let mut most = 0;
     for (request, expected) in cases {
-        let before = engine.rows.load(Ordering::Relaxed);
+        let before = chain.rows();
         assert_eq!(client.line(&request).await.texts(), expected, "{request}");
-        let rows = engine.rows.load(Ordering::Relaxed) - before;
+        let rows = chain.rows() - before;
         assert!(rows <= MOST_ROWS, "{request} read {rows} rows");
         most = most.max(rows);
     }
@@ -142,9 +167,9 @@ async fn ranges_cross_buckets_and_read_what_they_answer() {
         ("DBSIZE".to_owned(), 4 * BLOCKS + 7 + 2),
     ];
     for (request, expected) in numbers {
-        let before = engine.rows.load(Ordering::Relaxed);
+        let before = chain.rows();
         assert_eq!(client.line(&request).await.line, format!(":{expected}"), "{request}");
-        let rows = engine.rows.load(Ordering::Relaxed) - before;
+        let rows = chain.rows() - before;
         assert!(rows <= MOST_ROWS, "{request} read {rows} rows");
         most = most.max(rows);
     }
@@ -153,8 +178,8 @@ async fn ranges_cross_buckets_and_read_what_they_answer() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn long_answers_are_whole_and_a_walk_finds_every_key_once() {
-    let (_, port, _stop) = serve().await;
-    let mut client = Client::connect(port).await;
+    let chain = Chain::new(BLOCKS).await;
+    let mut client = Client::connect(chain.port).await;
     let all = client.line(&format!("LRANGE transactions.by.account:{SENDER} 0 -1")).await;
     let line = |number: u64| format!("{},create,{number:#x}", hash(2, number));
     assert_eq!(all.texts(), (0..BLOCKS).rev().map(line).collect::<Vec<_>>());
@@ -181,4 +206,39 @@ async fn long_answers_are_whole_and_a_walk_finds_every_key_once() {
     assert_eq!(epochs.items.len(), 111, "49, 490 to 499, 4900 to 4999");
     let error = client.line("KEYS *").await;
     assert!(error.line.starts_with("-ERR the answer would have more than 20000"), "{error:?}");
+}
+
+/// A transaction that only popped blocks pack, an epoch nobody has any more, a miner and an account
+/// that were there for a moment: none of them leaves a trace.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_only_popped_epochs_had_is_gone_from_every_key() {
+    let mut chain = Chain::new(10).await;
+    let mut client = Client::connect(chain.port).await;
+    let (block, transaction) = (hash(1, 7), hash(2, 7));
+    let cases = [
+        (format!("EXISTS blocks:{block}"), ":1", ":0"),
+        (format!("TYPE blocks:{block}:transactions"), "+zset", "+none"),
+        (format!("ZSCORE blocks:{block}:transactions {transaction}"), "$1", "$-1"),
+        (format!("EXISTS transactions:{transaction}"), ":1", ":0"),
+        (format!("HLEN transactions:{transaction}"), ":5", ":0"),
+        (format!("ZSCORE transactions.in.order {transaction}"), "$1", "$-1"),
+        (format!("ZRANK blocks.in.order {block}"), ":7", "$-1"),
+        (format!("ZSCORE latest.blocks {block}"), "$1", "$-1"),
+        (format!("ZRANK blocks.by.miner:{MINER} {block}"), ":7", "$-1"),
+        (format!("LLEN transactions.by.account:{SENDER}"), ":10", ":8"),
+        ("LLEN pivot.chain".to_owned(), ":10", ":8"),
+        ("EXISTS epoch:9".to_owned(), ":1", ":0"),
+        ("GET latest.blocks.sum.transactions".to_owned(), "$2", "$1"),
+        ("DBSIZE".to_owned(), ":49", ":41"),
+    ];
+    for (request, before, _) in &cases {
+        assert_eq!(client.line(request).await.line, *before, "{request}");
+    }
+    // Ten epochs become eight, the last three of them others.
+    chain.extend(FORK..8, 2).await;
+    for (request, _, after) in &cases {
+        assert_eq!(client.line(request).await.line, *after, "{request}");
+    }
+    let listed = client.line(&format!("LRANGE transactions.by.account:{SENDER} 0 0")).await;
+    assert_eq!(listed.texts(), [format!("{},create,0x7", hash(4, 7))]);
 }
