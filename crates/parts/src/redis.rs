@@ -49,6 +49,18 @@ impl Redis {
         server.wait_ready()?;
         Ok(server)
     }
+
+    /// Runs one command through `redis-cli` against any server that speaks its protocol on
+    /// 127.0.0.1, and returns the answer without the last line end.
+    ///
+    /// # Errors
+    ///
+    /// When the server cannot be reached or answers with an error.
+    pub fn ask(self, port: u16, arguments: &[&str]) -> Result<String, PartError> {
+        run(cli(port).arg("-e").args(arguments))
+            .map(|answer| answer.trim_end_matches('\n').to_owned())
+            .map_err(|source| PartError::Command { part: "redis".to_owned(), source })
+    }
 }
 
 /// A running server.
@@ -90,9 +102,7 @@ impl Server {
     ///
     /// When the server cannot be reached or answers with an error.
     pub fn cli(&self, arguments: &[&str]) -> Result<String, PartError> {
-        run(cli(self.port).arg("-e").args(arguments))
-            .map(|answer| answer.trim_end_matches('\n').to_owned())
-            .map_err(|source| PartError::Command { part: "redis".to_owned(), source })
+        Redis(()).ask(self.port, arguments)
     }
 }
 

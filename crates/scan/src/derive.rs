@@ -128,9 +128,9 @@ impl Deriving<'_> {
         self.rows.push(BLOCK_SEATS.row(&self.by_hash(block.hash), &self.unit, &seat)?);
         let totals = &mut self.before.totals;
         totals.blocks += 1;
-        totals.packing_blocks += u64::from(packed > 0);
         totals.difficulty = totals.difficulty.saturating_add(block.difficulty);
         totals.packed += u64::from(packed);
+        totals.packing_blocks += u64::from(packed > 0);
         self.list_block(block, order, is_pivot)?;
         self.miner(block, order)
     }

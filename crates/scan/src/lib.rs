@@ -19,6 +19,7 @@
 //! | [`ingest`] | what derivation must know, read through the branch; write and publish |
 //! | [`message`], [`source`], [`follow`] | what a node says, how it is asked, how it is followed |
 //! | [`query`] | answers from a view |
+//! | [`keys`] | the paper's thirteen Redis keys, for `resp` |
 //!
 //! # Invariants
 //!
@@ -31,8 +32,8 @@
 //!
 //! # Deliberately absent, for now
 //!
-//! - Pub-sub of a node, receipts and the executed lane, the API, the pages and the Redis keys: they
-//!   come next.
+//! - Pub-sub of a node, receipts and the executed lane, the API and the pages: they come
+//!   next.
 //! - Contracts that a transaction creates are not listed under their own address yet: it is known
 //!   with the receipt.
 
@@ -44,6 +45,7 @@ mod explorer;
 pub mod follow;
 pub mod ingest;
 pub mod journal;
+pub mod keys;
 mod lists;
 mod memory;
 pub mod message;

@@ -79,7 +79,10 @@ fn transaction(value: &Value) -> Result<TransactionInput, MessageError> {
 }
 
 /// The contract that a transaction without a receiver creates.
-fn created(fields: &Map<String, Value>, from: &Address) -> Result<Address, MessageError> {
+pub(crate) fn created(
+    fields: &Map<String, Value>,
+    from: &Address,
+) -> Result<Address, MessageError> {
     let code = text(fields, "data")?.strip_prefix("0x");
     let code = code.filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
     let code = code.ok_or_else(|| MessageError::new("data", "it is not hexadecimal"))?;
@@ -234,7 +237,7 @@ mod tests {
             ("difficulty", "4".into(), "difficulty"),
             ("timestamp", "0xfffffffffffffffffffff".into(), "timestamp"),
             ("transactions", Value::Null, "transactions"),
-            ("transactions", json!([{}]), "transactions[0].hash"),
+            ("transactions", json!([{}]), "transactions[0].from"),
             ("transactions", json!(["0x12"]), "transactions[0].transaction"),
         ];
         for (field, wrong, place) in cases {

@@ -179,7 +179,7 @@ impl Fields {
     /// # Errors
     /// When their bytes are damaged.
     pub fn read(&self) -> Result<Map<String, Value>, DecodeError> {
-        packed::unpack(&self.0)
+        if self.0.is_empty() { Ok(Map::new()) } else { packed::unpack(&self.0) }
     }
 }
 
