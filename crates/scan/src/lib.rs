@@ -52,9 +52,11 @@ pub mod message;
 pub mod packed;
 pub mod query;
 pub mod run;
+mod search;
 pub mod source;
 pub mod tables;
 mod types;
+pub mod verify;
 
 pub use explorer::{Explorer, Explorers, Settings};
 pub use memory::Memory;

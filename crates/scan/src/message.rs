@@ -58,7 +58,7 @@ pub fn block(value: &Value) -> Result<BlockInput, MessageError> {
     })
 }
 
-fn transaction(value: &Value) -> Result<TransactionInput, MessageError> {
+pub(crate) fn transaction(value: &Value) -> Result<TransactionInput, MessageError> {
     let fields = object(value, "transaction")?;
     let to = match fields.get("to") {
         None | Some(Value::Null) => None,

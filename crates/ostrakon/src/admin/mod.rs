@@ -11,6 +11,7 @@ pub(crate) mod client;
 mod copying;
 mod kernel;
 mod reach;
+mod scanned;
 pub(crate) mod server;
 pub(crate) mod socket;
 mod wire;
@@ -43,6 +44,19 @@ pub(crate) enum Request {
     Verify,
     /// Check chains, sums, lists and intents.
     VerifyKernel,
+    /// Compare the index of a tree-graph chain with a node.
+    VerifyScan {
+        /// The chain.
+        chain: String,
+        /// Address of the node; the first of the registry when it is not given.
+        node: Option<String>,
+        /// First and last epoch.
+        epochs: Option<(u64, u64)>,
+        /// So many epochs, when no range is given.
+        sample: u64,
+        /// Whether a digest is made too.
+        digest: bool,
+    },
     /// Write every table into one file.
     Backup {
         /// Absolute: the server has another current directory.
@@ -141,6 +155,10 @@ pub(crate) async fn execute(
         }
         Request::VerifyKernel => {
             let report = kernel::verify(opened, watch).await?;
+            Ok(Answer::Verify(VerifyAnswer(report)))
+        }
+        Request::VerifyScan { .. } => {
+            let report = scanned::verify(opened, request, watch).await?;
             Ok(Answer::Verify(VerifyAnswer(report)))
         }
         Request::Backup { file } => {

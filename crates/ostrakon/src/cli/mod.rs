@@ -99,7 +99,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<u8> {
 
 impl Global {
     /// The settings of a command that works on a store and ends: it logs only what goes wrong.
-    fn settings(&self) -> anyhow::Result<Settings> {
+    pub(crate) fn settings(&self) -> anyhow::Result<Settings> {
         let mut settings = Settings::load(self.config.as_deref(), self.data.as_deref())?;
         "warn".clone_into(&mut settings.log.level);
         crate::log::start(&settings.log);

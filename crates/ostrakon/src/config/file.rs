@@ -13,6 +13,7 @@ use toml::{Spanned, Value};
 use super::cassandra::{self, CassandraSection};
 use super::chains;
 use super::problem::{Problem, nearest};
+use super::scan::{self, RedisSection, ScanSection};
 use super::{EngineKind, LogFormat, Settings, size};
 
 /// Least and most bytes of cache: below, the engine reads every block twice; above, it is a slip.
@@ -27,6 +28,7 @@ const KEYS: &[(&str, &str)] = &[
     ("http", "origin"),
     ("http", "trusted_proxies"),
     ("webhooks", "loopback"),
+    ("scan", "latest_blocks"),
     ("log", "level"),
     ("log", "format"),
 ];
@@ -40,6 +42,8 @@ struct File {
     http: HttpSection,
     webhooks: WebhooksSection,
     chains: BTreeMap<String, Spanned<Value>>,
+    scan: ScanSection,
+    redis: BTreeMap<String, RedisSection>,
     log: LogSection,
 }
 
@@ -105,6 +109,12 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Settings, Problem> {
     for (name, item) in &file.chains {
         settings.chains.push(chains::read(&check, name, item)?);
     }
+    if let Some(item) = &file.scan.latest_blocks {
+        settings.latest_blocks = scan::latest_blocks(&check, item)?;
+    }
+    for (name, section) in &file.redis {
+        settings.redis.push(section.read(&check, name, base)?);
+    }
     if let Some(item) = &file.log.level {
         settings.log.level = check.level(item)?;
     }
@@ -124,6 +134,11 @@ impl Check<'_> {
     /// A mistake at an item.
     pub(super) fn problem(&self, item: &Spanned<Value>, what: String, remedy: String) -> Problem {
         Problem::at(self.path, self.text, Some(item.span()), what, remedy)
+    }
+
+    /// A mistake that no item stands for: one is missing.
+    pub(super) fn whole(&self, what: String, remedy: String) -> Problem {
+        Problem::at(self.path, self.text, None, what, remedy)
     }
 
     /// The item as text, or a problem that shows how it is written.
@@ -218,7 +233,7 @@ impl Check<'_> {
         Ok(bytes)
     }
 
-    fn listen(&self, item: &Spanned<Value>) -> Result<SocketAddr, Problem> {
+    pub(super) fn listen(&self, item: &Spanned<Value>) -> Result<SocketAddr, Problem> {
         let text = self.words(item, "listen", "127.0.0.1:8480")?;
         listen_address(text)
             .map_err(|remedy| self.problem(item, format!("`listen` is \"{text}\""), remedy))

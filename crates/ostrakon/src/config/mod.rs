@@ -8,6 +8,7 @@ mod cassandra;
 mod chains;
 mod file;
 mod problem;
+mod scan;
 mod size;
 mod span;
 
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use platform::chains::Chain;
 
+pub(crate) use self::scan::RedisSettings;
 pub(crate) use cassandra::{CassandraSettings, Consistency};
 pub(crate) use file::listen_address;
 pub(crate) use problem::Problem;
@@ -56,6 +58,10 @@ pub(crate) struct Settings {
     pub(crate) loopback_webhooks: bool,
     /// Chains that are always there.
     pub(crate) chains: Vec<Chain>,
+    /// Blocks of an explored chain that count as the latest.
+    pub(crate) latest_blocks: u64,
+    /// Chains whose Redis keys are served.
+    pub(crate) redis: Vec<RedisSettings>,
     /// What is logged, and how.
     pub(crate) log: LogSettings,
 }
@@ -101,6 +107,8 @@ impl Settings {
             trusted_proxies: Vec::new(),
             loopback_webhooks: false,
             chains: Vec::new(),
+            latest_blocks: ::scan::Settings::default().latest,
+            redis: Vec::new(),
             log,
         }
     }

@@ -8,6 +8,7 @@
 
 mod document;
 mod http;
+mod redis;
 pub(crate) mod reports;
 pub(crate) mod shell;
 pub(crate) mod signals;
@@ -64,19 +65,21 @@ pub(crate) fn listen(address: SocketAddr) -> anyhow::Result<std::net::TcpListene
     Ok(listener)
 }
 
-/// The platform on a store.
-async fn open_platform(store: Store, settings: &Settings) -> anyhow::Result<Arc<Platform>> {
+/// The platform on a store, and the chains of its registry that are explored.
+async fn open_platform(
+    store: Store,
+    settings: &Settings,
+) -> anyhow::Result<(Arc<Platform>, Explorers)> {
     let options = platform::Options {
         chains: settings.chains.clone(),
         loopback_webhooks: settings.loopback_webhooks,
         ..platform::Options::default()
     };
-    Ok(Platform::open(store, catalogue::schema(), options).await?.shared())
-}
-
-/// The chains of the registry that are explored.
-fn explorers(store: &Store, platform: &Platform) -> Explorers {
-    Explorers::new(store.clone(), platform.chains.clone(), scan::Settings::default())
+    let mut platform = Platform::open(store.clone(), catalogue::schema(), options).await?;
+    let explored = scan::Settings { latest: settings.latest_blocks, ..scan::Settings::default() };
+    let explorers = Explorers::new(store, platform.chains.clone(), explored);
+    platform.searchers = platform.searchers.with(explorers.clone());
+    Ok((platform.shared(), explorers))
 }
 
 /// Serves pages and API on the store until a signal asks to end, then closes it. `prepare` may add
@@ -98,12 +101,12 @@ pub(crate) async fn run<E>(
     let socket = socket::AdminSocket::bind(&settings.data)?;
     let start = ingest::register(&opened.store).await?;
     let (stop, stopped) = watch::channel(false);
-    let platform = open_platform(opened.store.clone(), settings).await?;
+    let (platform, explorers) = open_platform(opened.store.clone(), settings).await?;
     let sampler = tokio::spawn(ingest::sample(opened.clone(), start.number, stopped.clone()));
     let desk = tokio::spawn(admin::server::serve(socket, opened.clone(), stopped.clone()));
     let shared = share(&opened, settings, stopped.clone())?;
+    let redis = redis::listen(settings)?;
     let extra = prepare(&platform).await?;
-    let explorers = explorers(&opened.store, &platform);
     let background = services::start(&platform, &explorers, services, settings)?;
     let live = LiveEvents::follow(platform.events.clone()).await?;
     let reports = reports::Reports::new(opened.clone());
@@ -111,6 +114,7 @@ pub(crate) async fn run<E>(
     let app = Arc::new(App { opened: opened.clone(), start, reports, platform, explorers, jar });
     let followed = app.platform.chains.follow();
     let router = shell::whole(&app, settings, live, stopped.clone()).router;
+    let redis = redis::serve(&opened.store, settings, redis, &stopped);
     let pages = tokio::spawn(http::serve(TcpListener::from_std(listener)?, router, stopped));
     tracing::info!(start = app.start.number.0, "serving");
     ready(&extra);
@@ -118,7 +122,7 @@ pub(crate) async fn run<E>(
     tracing::info!(signal = name, "stopping");
     // The receivers may be gone already; then there is nothing left to stop.
     let _ = stop.send(true);
-    let _ = tokio::join!(pages, desk, sampler, shared, app.reports.cancel());
+    let _ = tokio::join!(pages, desk, sampler, shared, redis.join_all(), app.reports.cancel());
     drop((background, followed, extra));
     opening::close(&opened).await?;
     tracing::info!("the store is closed");
@@ -155,10 +159,9 @@ pub(crate) async fn work(
 ) -> anyhow::Result<()> {
     let signal = signals::catch()?;
     http::raise_file_limit();
-    let platform = open_platform(store.clone(), settings).await?;
+    let (platform, explorers) = open_platform(store, settings).await?;
     let (stop, stopped) = watch::channel(false);
     let followed = platform.chains.follow();
-    let explorers = explorers(&store, &platform);
     let background = services::start(&platform, &explorers, services, settings)?;
     let router = shell::health_only(&platform, settings).router;
     let health = tokio::spawn(http::serve(TcpListener::from_std(listener)?, router, stopped));

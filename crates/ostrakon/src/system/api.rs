@@ -93,6 +93,7 @@ mod tests {
     use platform::Platform;
     use platform::bridge::LiveEvents;
     use platform::http::CookieJar;
+    use scan::Explorers;
     use tower::ServiceExt as _;
     use web::assets;
 
@@ -106,7 +107,9 @@ mod tests {
         let platform = platform.await.expect("opens").shared();
         let live = LiveEvents::follow(platform.events.clone()).await.expect("follows");
         let jar = CookieJar::new(false);
-        let app = Arc::new(App { opened, start, reports, platform, jar });
+        let chains = platform.chains.clone();
+        let explorers = Explorers::new(opened.store.clone(), chains, scan::Settings::default());
+        let app = Arc::new(App { opened, start, reports, platform, explorers, jar });
         let router =
             shell::whole(&app, &settings, live, tokio::sync::watch::channel(false).1).router;
         let request = Request::get(path).header("accept", "text/html").body(Body::empty());
