@@ -161,7 +161,10 @@ pub(crate) const SUITES: &[Suite] = &[
         proves: "the explorer's lists equal a plain model's, its Redis keys a real Redis's",
         packages: &[],
         limit: 20,
-        steps: &[Cargo(&["test", "--release", "-p=scan", "-p=resp", "--tests"])],
+        steps: &[
+            Cargo(&["test", "--release", "-p=scan", "-p=resp", "--tests"]),
+            Cargo(&["test", "-p=ostrakon", "--test=scan"]),
+        ],
     },
     Suite {
         name: "web",

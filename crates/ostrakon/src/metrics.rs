@@ -34,6 +34,23 @@ impl Exposition {
         self
     }
 
+    /// Adds a measurement of several things, each under its own label.
+    pub(crate) fn each<'a>(
+        mut self,
+        (name, kind, help): (&str, &str, &str),
+        label: &str,
+        values: impl IntoIterator<Item = (&'a str, f64)>,
+    ) -> Self {
+        let mut values = values.into_iter().peekable();
+        if values.peek().is_some() {
+            let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
+        }
+        for (text, value) in values {
+            let _ = writeln!(self.0, "{name}{{{label}=\"{text}\"}} {value}");
+        }
+        self
+    }
+
     /// The page.
     pub(crate) fn text(self) -> String {
         self.0

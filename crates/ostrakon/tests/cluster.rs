@@ -2,12 +2,14 @@
 
 mod common;
 mod rows;
+mod treegraph;
 mod workers;
 
 use std::process::Stdio;
 
 use common::{Place, Server};
 use parts::cassandra::{self, Secured};
+use parts::{conflux, require};
 use rows::{Cluster, Fill, digests, fill};
 use store::COPY_NOTE;
 
@@ -266,4 +268,16 @@ fn when_the_holder_of_a_lease_is_killed_the_other_goes_on_on_cassandra() {
         place.serve(&format!("run --only webhooks --config o.toml --data worker{number}"))
     });
     assert!(web.terminate().success());
+}
+
+#[test]
+fn killed_with_9_while_it_indexes_a_real_node_the_cluster_has_the_same_chain() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let Some(conflux) = require(conflux::install()) else { return };
+    let node = conflux.start().expect("starts");
+    let place = Place::new();
+    let config = cluster.config(&place, "scan") + &treegraph::chain(&node);
+    place.write("o.toml", config);
+    place.run("schema apply --config o.toml").ok();
+    treegraph::killed(&place, &node, "o.toml");
 }

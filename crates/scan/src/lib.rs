@@ -18,7 +18,11 @@
 //! | [`derive`] | an epoch to its rows: pure |
 //! | [`ingest`] | what derivation must know, read through the branch; write and publish |
 //! | [`message`], [`source`], [`follow`] | what a node says, how it is asked, how it is followed |
-//! | [`query`] | answers from a view |
+//! | [`journal`] | switches that popped epochs, and what was in these |
+//! | [`run`] | who writes: lease, nodes in turn, notices, sweeping, events |
+//! | [`query`], [`answers`] | answers from a view, and whole objects |
+//! | [`api`] | answers to HTTP |
+//! | [`verify`] | the index against a node, field by field |
 //! | [`keys`] | the paper's thirteen Redis keys, for `resp` |
 //!
 //! # Invariants
@@ -30,12 +34,20 @@
 //!   two reads lead to the newest entry, however long the list is.
 //! - **A transaction is listed at its first packing on the chain**, once for each account.
 //!
-//! # Deliberately absent, for now
+//! - **Results have units of their own**, in a lane above the mined one: a switch takes both back in
+//!   the same commit, so nobody sees a receipt of a popped epoch. Confirmed and finalized epochs
+//!   are two more lanes.
+//! - **A span is written before the rows it names**: whatever a crash leaves, a sweep finds.
+//! - **A contract is listed under its own address at the packing of the transaction that creates
+//!   it**: the address follows from sender, number and code. If the creation fails, the transaction
+//!   stays listed there, as a failed transfer stays with its receiver.
 //!
-//! - Pub-sub of a node, receipts and the executed lane, the API and the pages: they come
-//!   next.
-//! - Contracts that a transaction creates are not listed under their own address yet: it is known
-//!   with the receipt.
+//! # Deliberately absent
+//!
+//! - Transactions that wait in a node's pool: the paper begins with blocks.
+//! - The node's other space (EVM): its blocks are the same, its transactions are another API.
+//! - Rows of an attempt that died between facts and lists may stay behind, unseen, when the block
+//!   never came again: they cost space and nothing else.
 
 pub mod address;
 pub mod answers;

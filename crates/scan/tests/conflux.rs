@@ -6,7 +6,7 @@ mod real;
 
 use std::sync::Arc;
 
-use parts::conflux::{self, Account, ConfluxNode, Transaction};
+use parts::conflux;
 use parts::require;
 use real::chain::Chain;
 use real::readers::Readers;
@@ -15,43 +15,6 @@ use store::conformance::seed;
 
 /// How often everything is compared.
 const CHECK_EVERY: usize = 10;
-/// Code that leaves a contract of no bytes, and says something.
-const GOOD_CODE: &[u8] = &[0x60, 0, 0x60, 0, 0xa0, 0x60, 0, 0x60, 0, 0xf3];
-/// Code that ends in an error.
-const BAD_CODE: &[u8] = &[0xfe];
-
-/// Does something to the tree-graph.
-fn change(node: &ConfluxNode, rng: &mut fastrand::Rng) {
-    let account = |number: u32| Account::numbered(number);
-    match rng.u8(0..11) {
-        0..=2 => drop(node.empty_blocks(rng.usize(1..4)).expect("mined")),
-        3 | 4 => drop(node.siblings(rng.usize(2..5)).expect("mined")),
-        5 | 6 => {
-            let latest = node.epoch("latest_mined").expect("a number");
-            let ancestor = node.pivot(latest.saturating_sub(rng.u64(1..8))).expect("a pivot");
-            drop(node.fork_from(&ancestor).expect("mined"));
-        }
-        7 | 8 => {
-            for _ in 0..rng.usize(1..4) {
-                let (from, to) = (account(rng.u32(0..8)), account(rng.u32(0..8)));
-                node.transfer(&from, to.address(), rng.u128(1..1000)).expect("sent");
-            }
-            drop(node.pack(10).expect("mined"));
-        }
-        9 => {
-            let code = if rng.bool() { GOOD_CODE } else { BAD_CODE };
-            node.create(&account(rng.u32(0..8)), code.to_vec()).expect("sent");
-            drop(node.pack(10).expect("mined"));
-        }
-        _ => {
-            let from = account(rng.u32(0..8));
-            let transfer = Transaction::transfer(account(9).address(), 5);
-            let signed = node.sign(&from, &transfer).expect("signed");
-            drop(node.in_two_branches(&[signed]).expect("mined"));
-        }
-    }
-}
-
 #[test]
 fn a_real_node_is_followed_through_random_growth_forks_and_merges() {
     let Some(conflux) = require(conflux::install()) else { return };
@@ -61,7 +24,7 @@ fn a_real_node_is_followed_through_random_growth_forks_and_merges() {
     let mut rng = fastrand::Rng::with_seed(seed("a real Conflux node"));
     let operations = parts::pick(60, 500);
     for number in 1..=operations {
-        change(&node, &mut rng);
+        node.change(&mut rng).expect("changed");
         chain.catch_up();
         if number % CHECK_EVERY == 0 || number == operations {
             chain.check(&node);

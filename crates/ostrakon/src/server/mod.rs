@@ -8,6 +8,7 @@
 
 mod document;
 mod http;
+mod lag;
 mod redis;
 pub(crate) mod reports;
 pub(crate) mod shell;

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use web::Language;
 
 use super::App;
+use super::lag::Lagging;
 use crate::config::Settings;
 use crate::metrics::Exposition;
 use crate::pages;
@@ -36,6 +37,7 @@ pub(crate) fn whole(
         .authority(platform.clone())
         .feed(live)
         .finder(platform)
+        .check(Arc::new(Lagging { app: app.clone() }))
         .metrics(Arc::new(move || measurements(&measured)))
         .stop(stop)
         .finish()
@@ -67,10 +69,28 @@ fn shell(platform: &Arc<Platform>, settings: &Settings) -> Shell {
 
 fn measurements(app: &App) -> String {
     let start = &app.start.start;
-    Exposition::default()
+    let page = Exposition::default()
         .label("ostrakon_build_info", "The running program.", "version", &start.version)
         .gauge("ostrakon_start_time_seconds", "Unix second of the start.", start.at as f64)
         .gauge("ostrakon_start_number", "Starts on this store so far.", app.start.number.0 as f64)
-        .stats("ostrakon_store", &app.opened.engine.stats())
-        .text()
+        .stats("ostrakon_store", &app.opened.engine.stats());
+    explored(page, app).text()
+}
+
+/// What the explorer measures, chain by chain; counters are those of this process.
+fn explored(page: Exposition, app: &App) -> Exposition {
+    let chains = app.explorers.all();
+    let each = |page: Exposition, name: &str, help: &str, read: fn(&scan::run::Progress) -> u64| {
+        let kind = if name.ends_with("_total") { "counter" } else { "gauge" };
+        let of = |explorer: &scan::Explorer| read(explorer.progress()) as f64;
+        let values = chains.iter().map(|(it, _)| (it.name().as_str(), of(it)));
+        page.each((&format!("ostrakon_scan_{name}"), kind, help), "chain", values)
+    };
+    let page = each(page, "pushed_total", "Epochs that were pushed.", |it| it.pushed.get());
+    let page = each(page, "popped_total", "Epochs that were popped.", |it| it.popped.get());
+    let page = each(page, "executed_total", "Epochs with results.", |it| it.executed.get());
+    let page = each(page, "failures_total", "Failures of nodes.", |it| it.failures.get());
+    let page = each(page, "swept_total", "Hidden units that were swept.", |it| it.swept.get());
+    let page = each(page, "node_epoch", "The newest epoch of the node.", |it| it.node.get());
+    each(page, "behind_epochs", "Epochs that are not indexed yet.", |it| it.behind.get())
 }

@@ -21,6 +21,7 @@ mod account;
 mod install;
 mod node;
 mod peers;
+mod random;
 mod rlp;
 mod rpc;
 mod settings;
