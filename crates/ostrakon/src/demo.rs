@@ -10,6 +10,7 @@ use devnet::{TreeGraphNode, TreeGraphOptions};
 use platform::Platform;
 use platform::chains::{Chain, ChainChangeError, ChainKind, ChainName, Node};
 use platform::projects::{ListRequest, NewProject, Which};
+use timeline::{Lane, Timeline};
 
 /// The account that is made.
 const NAME: &str = "demo";
@@ -34,20 +35,30 @@ pub(crate) async fn prepare(platform: &Arc<Platform>) -> anyhow::Result<Show> {
         TreeGraphNode::start(TreeGraphOptions { history: HISTORY, past: 0, ..Default::default() })
             .await;
     let node = node.context("the demo's node does not start")?;
-    put_chain(platform, &node).await?;
+    let chain = put_chain(platform, &node).await?;
     let password = password()?;
     let op = index::new_op()?;
     let user = platform.accounts.make_operator(NAME, &password, op).await?;
     let own = ListRequest::latest(Which::User(user.clone()), 1);
     if platform.projects.list(&own).await?.projects.is_empty() {
-        let new = NewProject { uid: user, chain: CHAIN.into(), name: "first steps".into() };
+        let new = NewProject { uid: user, chain, name: "first steps".into() };
         platform.projects.create(new, index::new_op()?).await?;
     }
     Ok(Show { name: NAME, password, _node: node })
 }
 
-/// The chain, at the address that its node has this time.
-async fn put_chain(platform: &Platform, node: &TreeGraphNode) -> anyhow::Result<()> {
+/// The chain, at the address that its node has this time. The node forgets its chain when it ends,
+/// so on a store that is kept each start is another chain, under a name of its own.
+async fn put_chain(platform: &Platform, node: &TreeGraphNode) -> anyhow::Result<String> {
+    let mut name = CHAIN.to_owned();
+    for number in 2.. {
+        let times = timeline::Settings::default();
+        let known = Timeline::new(platform.store.clone(), name.clone(), times).view().await?;
+        if known.head(Lane::MINED).is_none() {
+            break;
+        }
+        name = format!("{CHAIN}-{number}");
+    }
     let node = Node {
         name: "here".into(),
         http: Some(node.url()),
@@ -58,7 +69,7 @@ async fn put_chain(platform: &Platform, node: &TreeGraphNode) -> anyhow::Result<
         priority: 0,
     };
     let chain = Chain {
-        name: ChainName::new(CHAIN)?,
+        name: ChainName::new(name.as_str())?,
         kind: ChainKind::Conflux,
         network: "demo".into(),
         nodes: vec![node],
@@ -72,7 +83,7 @@ async fn put_chain(platform: &Platform, node: &TreeGraphNode) -> anyhow::Result<
             added?;
         }
     }
-    Ok(())
+    Ok(name)
 }
 
 /// A password that can be typed: 80 random bits in letters that look like no other.

@@ -34,8 +34,8 @@
 //!   two reads lead to the newest entry, however long the list is.
 //! - **A transaction is listed at its first packing on the chain**, once for each account.
 //!
-//! - **Results have units of their own**, in a lane above the mined one: a switch takes both back in
-//!   the same commit, so nobody sees a receipt of a popped epoch. Confirmed and finalized epochs
+//! - **Results have units of their own**, in a lane above the mined one: a switch takes both back
+//!   in the same commit, so nobody sees a receipt of a popped epoch. Confirmed and finalized epochs
 //!   are two more lanes.
 //! - **A span is written before the rows it names**: whatever a crash leaves, a sweep finds.
 //! - **A contract is listed under its own address at the packing of the transaction that creates

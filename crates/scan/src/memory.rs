@@ -1,8 +1,8 @@
 //! What a writer remembers of its branch from one batch to the next.
 //!
 //! How many entries an account has stands in the store, two reads away; at the head of a chain the
-//! same few thousand accounts come again and again. Only the writer publishes, so what it derived is
-//! what is there, as long as the next batch stands on the one before. After anything else it
+//! same few thousand accounts come again and again. Only the writer publishes, so what it derived
+//! is what is there, as long as the next batch stands on the one before. After anything else it
 //! forgets everything and reads.
 
 use std::collections::HashMap;

@@ -1,8 +1,8 @@
 //! What a node says, in a fraction of its bytes: JSON that is mostly hexadecimal.
 //!
 //! A transaction of a node is some 900 bytes of JSON: names that are always the same, hashes and
-//! numbers as digits, addresses in base32, blooms of zeros. Packed it is under 200, and it comes back
-//! exactly as it was: every text that has no shorter form is kept as it is.
+//! numbers as digits, addresses in base32, blooms of zeros. Packed it is under 200, and it comes
+//! back exactly as it was: every text that has no shorter form is kept as it is.
 
 use serde_json::{Map, Number, Value};
 use store::DecodeError;

@@ -355,8 +355,8 @@ pub static EPOCHS: Table<Sequenced<ChainName>, (u64, Unit), EpochRow> = Table::o
     Query { name: "the pivot chain", touches: TWO },
 ]);
 
-/// What an epoch wrote under keys that nothing else names: by it the rows are found when they are to
-/// be swept.
+/// What an epoch wrote under keys that nothing else names: by it the rows are found when they are
+/// to be swept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// Its blocks, skipped ones too.

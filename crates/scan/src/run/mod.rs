@@ -3,7 +3,7 @@
 //! ```text
 //!   registry ──► a runner for each chain ──► lease ──► follow ── sweep ── tell
 //!                                            │          │
-//!                     another process has it ┘          └ a node fails: the next one, after a pause
+//!                     another process has it ┘          └ a node fails: the next one
 //! ```
 
 mod progress;
