@@ -18,7 +18,7 @@
 //! | [`derive`] | an epoch to its rows: pure |
 //! | [`ingest`] | what derivation must know, read through the branch; write and publish |
 //! | [`message`], [`source`], [`follow`] | what a node says, how it is asked, how it is followed |
-//! | [`query`] | answers from a view |
+//! | [`query`], `gather` | answers from a view, one and many at a time |
 //!
 //! # Invariants
 //!
@@ -41,6 +41,7 @@ pub mod answers;
 pub mod derive;
 mod explorer;
 pub mod follow;
+mod gather;
 pub mod ingest;
 pub mod journal;
 mod lists;
@@ -54,6 +55,7 @@ pub mod tables;
 mod types;
 
 pub use explorer::{Explorer, Explorers, Settings};
+pub use gather::Sample;
 pub use memory::Memory;
 pub use types::{
     Address, BlockInput, EpochInput, Fields, Hash, ParseError, ReceiptInput, ResultsInput,
