@@ -106,7 +106,10 @@ mod tests {
         let platform = platform.await.expect("opens").shared();
         let live = LiveEvents::follow(platform.events.clone()).await.expect("follows");
         let jar = CookieJar::new(false);
-        let app = Arc::new(App { opened, start, reports, platform, jar });
+        let store = opened.store.clone();
+        let explorers =
+            scan::Explorers::new(store, platform.chains.clone(), scan::Settings::default());
+        let app = Arc::new(App { opened, start, reports, platform, explorers, jar });
         let router =
             shell::whole(&app, &settings, live, tokio::sync::watch::channel(false).1).router;
         let request = Request::get(path).header("accept", "text/html").body(Body::empty());
