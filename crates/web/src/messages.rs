@@ -227,8 +227,8 @@ messages! {
     orphaned: "orphaned", "孤块";
     newest_epochs: "The newest epochs", "最新纪元";
     all_epochs: "All epochs", "全部纪元";
-    latest_difficulty: "Difficulty of the latest", "最近区块难度总和，区块数";
-    latest_tps: "Transactions per second, latest", "最近每秒交易数，区块数";
+    latest_difficulty: "Difficulty of the last {} blocks", "最近 {} 个区块的难度";
+    latest_tps: "TPS of the last {} blocks", "最近 {} 个区块的每秒交易数";
     new_transactions: "New transactions", "新交易";
     newer: "← Newer", "← 更新";
     older: "Older →", "更早 →";
@@ -307,7 +307,7 @@ messages! {
     tps_chart: "Transactions per second", "每秒交易数";
     difficulty_chart: "Mean difficulty of a block", "区块平均难度";
     block_time_chart: "Seconds between blocks", "出块间隔（秒）";
-    charts_note: "Each point is the difference of two rows that carry sums, so any span costs the same.",
+    charts_note: "Each point is the difference of two sums, so that any span costs the same.",
         "每点为两行累计值之差，任意跨度的代价相同。";
     no_blocks: "There are no blocks here yet", "此处还没有区块";
     no_blocks_advice: "They appear by themselves when the node tells of them.", "节点报告后会自动出现。";
@@ -322,11 +322,11 @@ messages! {
     none_in_direction_advice: "Go on to older ones, or choose another direction.",
         "请继续查看更早的交易，或选择其他方向。";
     not_explored: "This chain has no explorer", "此链没有浏览器";
-    not_explored_advice: "Chains whose nodes speak Conflux's protocol are explored while they are served. The list of chains shows their kinds.",
-        "节点使用 Conflux 协议且正在服务的链才有浏览器。链列表显示各链类型。";
+    not_explored_advice: "Chains of the kind Conflux are explored while they are served.",
+        "仅类型为 Conflux 且正在服务的链有浏览器。";
     no_such_block: "This block is not known", "未知区块";
     no_such_transaction: "This transaction is not known", "未知交易";
-    no_such_hash_advice: "Check the hash. If it is very new, the node has not told of it yet: load the page again in a moment.",
+    no_such_hash_advice: "Check the hash. If it is very new, load the page again in a moment.",
         "请核对哈希。若刚刚产生，节点可能尚未报告，请稍后刷新。";
     no_such_epoch: "This epoch is not mined yet", "此纪元尚未挖出";
     no_such_epoch_advice: "Choose a lower number, or wait until it is mined. The newest is",
@@ -339,10 +339,10 @@ messages! {
     bad_hash: "This is not a hash", "不是有效哈希";
     bad_hash_advice: "Write 0x and 64 hexadecimal digits.", "请输入 0x 加 64 位十六进制数字。";
     bad_address: "This is not an address", "不是有效地址";
-    bad_address_advice: "Write 0x and 40 hexadecimal digits, or base32 such as cfx:aa… with its checksum.",
-        "请输入 0x 加 40 位十六进制数字，或带校验的 base32 地址，如 cfx:aa…。";
+    bad_address_advice: "Write 0x and 40 hexadecimal digits, or base32 such as cfx:aa… as a whole.",
+        "请输入 0x 加 40 位十六进制数字，或完整的 base32 地址，如 cfx:aa…。";
     bad_range: "These epochs cannot be drawn", "无法绘制这些纪元";
-    bad_range_advice: "Let the first be at or below the last, with at most 200 epochs between them.",
+    bad_range_advice: "Let the first be at or below the last, and take at most 200 epochs.",
         "起始纪元不得大于终止纪元，且最多 200 个纪元。";
     bad_choice: "This cannot be chosen here", "此处无此选项";
     bad_choice_advice: "Take one of the links of the page.", "请使用页面上的链接。";

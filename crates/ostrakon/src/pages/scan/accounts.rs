@@ -19,7 +19,7 @@ use crate::pages::kit::Visitor;
 use crate::server::App;
 
 /// Lines that one page looks through for those of a direction.
-const SIFTED: usize = 2000;
+const SIFTED: usize = 1000;
 
 /// What is asked of the list.
 #[derive(Debug, Deserialize)]
@@ -106,7 +106,7 @@ pub(super) async fn one(
         (Some((word, _)), None) => format!("{place}?direction={word}"),
         (Some((word, _)), Some(from)) => format!("{place}?direction={word}&from={from}"),
     };
-    page.answer(("", &here), words.address, &content)
+    page.answer(("/accounts", &here), words.address, &content)
 }
 
 /// An address in both of its forms.

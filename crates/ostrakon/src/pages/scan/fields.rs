@@ -100,8 +100,10 @@ impl Page {
 
     fn text(&self, name: &str, text: &str) -> Markup {
         if text.len() == 66 {
+            // The first block of all has a parent of zeros, which is none.
+            let nothing = text.bytes().skip(2).all(|digit| digit == b'0');
             return html! {
-                @if BLOCKS.contains(&name) {
+                @if BLOCKS.contains(&name) && !nothing {
                     a href={ (self.path("/blocks/")) (text) } { code { (text) } }
                 } @else { code { (text) } }
             };

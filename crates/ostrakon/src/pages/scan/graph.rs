@@ -83,14 +83,17 @@ pub(super) async fn page(
     let name = format!("{title} {from} – {to}");
     let drawn = picture::draw(&columns, &name, words.more_blocks);
     let content = html! {
+        (choice(&page, (from, to), head))
         (scrolled(&name, &drawn))
         (legend(&page))
-        details { summary { (words.graph_table) } (scrolled(words.graph_table, &table(&page, &columns))) }
+        details {
+            summary { (words.graph_table) }
+            (scrolled(words.graph_table, &table(&page, &columns)))
+        }
     };
     let renewed = asked.from.is_none() && asked.to.is_none();
     let content = html! {
         h1 { (title) }
-        (choice(&page, (from, to), head))
         @if renewed { (page.live("graph", &content)) } @else { section { (content) } }
     };
     let here = if renewed { "/graph".into() } else { format!("/graph?from={from}&to={to}") };

@@ -51,7 +51,7 @@ async fn figures(page: &Page) -> Result<Markup, Refused> {
     let epoch = |lane| page.head(lane).map_or_else(|| html! { "–" }, |it| page.epoch_link(it));
     let plain = |text: String| html! { (text) };
     let rate = latest.transactions as f64 / latest.seconds.max(1) as f64;
-    let of_latest = |name: &str| format!("{name} {}", format::count(latest.blocks));
+    let of_latest = |name: &str| name.replace("{}", &format::count(latest.blocks));
     let figures = [
         (words.newest_mined.to_owned(), epoch(Lane::MINED)),
         (words.newest_executed.to_owned(), epoch(Lane::EXECUTED)),

@@ -9,7 +9,7 @@ use scan::{Address, Explorer, Hash};
 use serde::Deserialize;
 use store::DecodeError;
 use timeline::{Lane, View, ViewError};
-use web::Messages;
+use web::{Link, Messages};
 
 use crate::pages::kit::{Visitor, answer};
 use crate::server::App;
@@ -18,16 +18,16 @@ use crate::server::App;
 const MAIN_NETWORK: u64 = 1029;
 
 /// The sections of the explorer: what follows the chain's name in the path, and the name.
-const SECTIONS: [(&str, fn(&Messages) -> &'static str); 9] = [
-    ("", |words| words.overview),
-    ("/epochs", |words| words.epochs),
-    ("/blocks", |words| words.blocks),
-    ("/transactions", |words| words.transactions),
-    ("/miners", |words| words.miners),
-    ("/pivot-chain", |words| words.pivot_chain),
-    ("/graph", |words| words.tree_graph),
-    ("/charts", |words| words.charts),
-    ("/journal", |words| words.journal),
+const SECTIONS: [Link; 9] = [
+    Link { path: "", name: |words| words.overview },
+    Link { path: "/epochs", name: |words| words.epochs },
+    Link { path: "/blocks", name: |words| words.blocks },
+    Link { path: "/transactions", name: |words| words.transactions },
+    Link { path: "/miners", name: |words| words.miners },
+    Link { path: "/pivot-chain", name: |words| words.pivot_chain },
+    Link { path: "/graph", name: |words| words.tree_graph },
+    Link { path: "/charts", name: |words| words.charts },
+    Link { path: "/journal", name: |words| words.journal },
 ];
 
 /// Where a list begins.
@@ -140,7 +140,7 @@ impl Page {
         let words = self.words();
         html! {
             nav.tabs aria-label=(words.explorer) {
-                @for (path, name) in SECTIONS {
+                @for Link { path, name } in SECTIONS {
                     @let here = (path == section).then_some("page");
                     a href=(self.path(path)) aria-current=[here] { (name(words)) }
                 }

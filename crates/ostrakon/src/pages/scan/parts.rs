@@ -42,7 +42,7 @@ impl Page {
     fn hash_link(&self, place: &str, hash: Hash) -> Markup {
         let text = hash.to_string();
         html! {
-            a href={ (self.path(place)) (text) } title=(text) { code { (shortened(&text, 8, 6)) } }
+            a href={ (self.path(place)) (text) } title=(text) { code { (shortened(&text, 8, 4)) } }
         }
     }
 
@@ -66,7 +66,7 @@ impl Page {
         // The network is the same everywhere on the page: what tells addresses apart is behind it.
         let (_, body) = text.split_once(':').unwrap_or_default();
         html! {
-            a href={ (self.path(place)) (text) } title=(text) { code { (shortened(body, 6, 6)) } }
+            a href={ (self.path(place)) (text) } title=(text) { code { (shortened(body, 5, 4)) } }
         }
     }
 

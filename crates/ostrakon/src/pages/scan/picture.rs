@@ -8,7 +8,7 @@
 //!             ◌         a block that a switch popped, and that nothing has merged since
 //! ```
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use maud::{Markup, html};
 use scan::Hash;
@@ -17,6 +17,8 @@ use web::format;
 /// Pixels between epochs, and between blocks of one.
 const STEP: f64 = 40.0;
 const ROW: f64 = 34.0;
+/// Pixels between blocks of one branch in one epoch.
+const DEEP: f64 = 26.0;
 /// Room at the sides, above the highest block, and for the numbers below.
 const SIDE: f64 = 28.0;
 const TOP: f64 = 20.0;
@@ -79,38 +81,45 @@ pub(super) struct Column {
 /// Where everything stands.
 struct Layout {
     places: HashMap<Hash, (f64, f64)>,
+    /// The middle of each epoch's pivot.
+    columns: Vec<f64>,
     width: f64,
     height: f64,
+}
+
+/// A block that is not a pivot: its row, negative above the pivots, and its place in its epoch.
+#[derive(Clone, Copy)]
+struct Seat {
+    row: i32,
+    deep: u32,
 }
 
 impl Layout {
     fn new(columns: &[Column]) -> Self {
         let mut places = HashMap::new();
-        let (mut above, mut below) = (0_u32, 0_u32);
+        let mut seats: HashMap<Hash, Seat> = HashMap::new();
+        let mut middles = Vec::with_capacity(columns.len());
+        let (mut end, mut above, mut below) = (SIDE - STEP, 0, 0);
         for (index, column) in columns.iter().enumerate() {
-            let x = SIDE + STEP * index as f64;
-            let mut others = 0_u32;
-            for dot in &column.dots {
-                if dot.kind == Kind::Pivot {
-                    places.insert(dot.hash, (x, 0.0));
-                    continue;
-                }
-                // Above and below in turn, starting at another side in every other epoch, so that
-                // the picture stays even.
-                let far = others / 2 + 1;
-                let up = (others as usize + index).is_multiple_of(2);
-                others += 1;
-                let y = if up { -ROW } else { ROW } * f64::from(far);
-                let reach = if up { &mut above } else { &mut below };
-                *reach = (*reach).max(far);
+            let seated = seat(column, index, &mut seats);
+            let deepest = seated.iter().map(|(_, seat)| seat.deep).max().unwrap_or(0);
+            let start = end + STEP;
+            end = start + DEEP * f64::from(deepest);
+            middles.push(end);
+            for (hash, seat) in seated {
+                above = above.min(seat.row);
+                below = below.max(seat.row);
+                let x = start - BEFORE + DEEP * f64::from(seat.deep);
                 // A block that was popped from one epoch and is in another one stands there.
-                places.entry(dot.hash).or_insert((x - BEFORE, y));
+                places.entry(hash).or_insert((x, ROW * f64::from(seat.row)));
             }
+            let pivots = column.dots.iter().filter(|dot| dot.kind == Kind::Pivot);
+            places.extend(pivots.map(|dot| (dot.hash, (end, 0.0))));
         }
-        let middle = TOP + ROW * f64::from(above);
+        let middle = TOP - ROW * f64::from(above);
         places.values_mut().for_each(|place| place.1 += middle);
-        let width = 2.0 * SIDE + STEP * columns.len().saturating_sub(1) as f64;
-        Self { places, width, height: middle + ROW * f64::from(below) + BOTTOM }
+        let height = middle + ROW * f64::from(below) + BOTTOM;
+        Self { places, columns: middles, width: end.max(SIDE) + SIDE, height }
     }
 
     /// A curve from a block to one that it names; none when that is not in the picture.
@@ -125,14 +134,35 @@ impl Layout {
     }
 }
 
+/// Seats for the blocks of an epoch that are not its pivot. A branch keeps its row, and goes to the
+/// right; a new one begins in the next row that is free, above and below in turn.
+fn seat(column: &Column, index: usize, seats: &mut HashMap<Hash, Seat>) -> Vec<(Hash, Seat)> {
+    let mut seated: Vec<(Hash, Seat)> = Vec::new();
+    for dot in column.dots.iter().filter(|dot| dot.kind != Kind::Pivot) {
+        let parent = dot.parent.and_then(|parent| Some((parent, *seats.get(&parent)?)));
+        let here = parent.is_some_and(|(hash, _)| seated.iter().any(|(it, _)| *it == hash));
+        let deep = parent.filter(|_| here).map_or(0, |(_, seat)| seat.deep + 1);
+        let is_free = |row: i32| seated.iter().all(|(_, it)| it.row != row || it.deep < deep);
+        let kept = parent.map(|(_, seat)| seat.row).filter(|row| is_free(*row));
+        // Starting at another side in every other epoch keeps the picture even.
+        let side = if index.is_multiple_of(2) { -1 } else { 1 };
+        let mut rows = (1..).flat_map(|far| [side * far, -side * far]);
+        let free = || rows.find(|row| seated.iter().all(|(_, it)| it.row != *row));
+        let row = kept.or_else(free).unwrap_or(side);
+        let seat = Seat { row, deep };
+        seats.insert(dot.hash, seat);
+        seated.push((dot.hash, seat));
+    }
+    seated
+}
+
 /// The drawing. `name` says what it is, `more` what a number of blocks not drawn means.
 pub(super) fn draw(columns: &[Column], name: &str, more: &str) -> Markup {
     let layout = Layout::new(columns);
     let (width, height) = (layout.width, layout.height);
     let dots = || columns.iter().flat_map(|column| &column.dots);
-    let is_pivot = |hash: &Hash| dots().any(|dot| dot.hash == *hash && dot.kind == Kind::Pivot);
-    let pivots: std::collections::HashSet<Hash> =
-        dots().filter(|dot| is_pivot(&dot.hash)).map(|dot| dot.hash).collect();
+    let pivots: HashSet<Hash> =
+        dots().filter(|dot| dot.kind == Kind::Pivot).map(|dot| dot.hash).collect();
     let digits = columns.last().map_or(1, |column| format::count(column.epoch).len());
     let every = ((digits as f64 + 1.0) * DIGIT / STEP).ceil().max(1.0) as usize;
     html! {
@@ -163,15 +193,14 @@ pub(super) fn draw(columns: &[Column], name: &str, more: &str) -> Markup {
                     }
                 }
             }
-            @for (index, column) in columns.iter().enumerate() {
-                @let x = SIDE + STEP * index as f64;
+            @for (index, (column, x)) in columns.iter().zip(&layout.columns).enumerate() {
                 @if (columns.len() - 1 - index).is_multiple_of(every) {
-                    text x=(short(x)) y=(short(height - 8.0)) text-anchor="middle" {
+                    text x=(short(*x)) y=(short(height - 8.0)) text-anchor="middle" {
                         (format::count(column.epoch))
                     }
                 }
                 @if column.more > 0 {
-                    text x=(short(x)) y=(short(height - 24.0)) text-anchor="middle" {
+                    text x=(short(*x)) y=(short(height - 24.0)) text-anchor="middle" {
                         title { (column.more) " " (more) } "+" (column.more)
                     }
                 }
@@ -229,6 +258,37 @@ mod tests {
         assert_eq!(drawn.matches("class=\"parent main\"").count(), 1);
         assert_eq!(drawn.matches("class=\"referee\"").count(), 1);
         assert!(drawn.contains("+3") && drawn.contains("&lt;4&gt;") && !drawn.contains("style="));
+    }
+
+    #[test]
+    fn a_branch_keeps_its_row_and_goes_to_the_right() {
+        let columns = [
+            Column { epoch: 0, dots: vec![dot(1, Kind::Pivot, 0, &[])], more: 0 },
+            Column {
+                epoch: 1,
+                dots: vec![
+                    dot(2, Kind::Other, 1, &[]),
+                    dot(3, Kind::Other, 1, &[]),
+                    dot(4, Kind::Other, 2, &[]),
+                    dot(5, Kind::Other, 2, &[]),
+                    dot(6, Kind::Pivot, 1, &[4, 5]),
+                ],
+                more: 0,
+            },
+            Column {
+                epoch: 2,
+                dots: vec![dot(7, Kind::Other, 4, &[]), dot(8, Kind::Pivot, 6, &[7])],
+                more: 0,
+            },
+        ];
+        let layout = Layout::new(&columns);
+        let place = |number: u8| layout.places[&Hash([number; 32])];
+        let row = |number: u8| place(number).1;
+        assert!(row(2) == row(4) && row(4) == row(7), "one branch, one row");
+        assert!(place(2).0 < place(4).0 && place(4).0 < place(6).0 && place(6).0 < place(7).0);
+        let mut rows = [row(2), row(3), row(5), row(6)].map(|row| row as i64);
+        rows.sort_unstable();
+        assert!(rows.is_sorted_by(|a, b| a < b), "no two branches share a row: {rows:?}");
     }
 
     #[test]
