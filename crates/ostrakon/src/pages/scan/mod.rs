@@ -20,6 +20,8 @@ mod overview;
 mod page;
 mod parts;
 mod picture;
+#[cfg(test)]
+mod tests;
 mod transactions;
 
 use std::sync::Arc;
