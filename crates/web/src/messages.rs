@@ -249,11 +249,11 @@ messages! {
     value: "Value", "值";
     sender: "From", "发送方";
     recipient: "To", "接收方";
-    creates_contract: "creates a contract", "创建合约";
+    creates_contract: "new contract", "新合约";
     outcome: "Outcome", "结果";
     succeeded: "succeeded", "成功";
     failed_execution: "failed", "失败";
-    not_executed: "not executed yet", "尚未执行";
+    not_executed: "pending", "待执行";
     genesis_outcome: "stands in the first epoch", "位于首个纪元";
     fee: "Fee", "费用";
     receipt: "Receipt", "收据";

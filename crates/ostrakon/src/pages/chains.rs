@@ -60,7 +60,12 @@ pub(super) async fn cells(app: &App, words: &Messages) -> Result<Markup, Problem
             @for (chain, tips) in &cards {
                 a.cell href={ "/chains/" (chain.name) } {
                     strong { (chain.name) }
-                    span.note { (kind(chain.kind)) " · " (chain.network) }
+                    span.note {
+                        (kind(chain.kind)) " · " (chain.network)
+                        @if app.explorers.get(chain.name.as_str()).is_some() {
+                            " · " (words.explorer)
+                        }
+                    }
                     span.height {
                         @match highest(tips) {
                             Some(height) => { " " (format::count(height)) }

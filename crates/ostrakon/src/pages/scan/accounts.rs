@@ -146,7 +146,7 @@ async fn sift(
         Some(_) => {
             let full = kept.len() == LINES as usize;
             let end = if full { kept.last().map(|(position, _)| *position) } else { lowest };
-            Way::sifted(way.start, count, end.and_then(|end| end.checked_sub(1)))
+            way.sifted(end.and_then(|end| end.checked_sub(1)))
         }
     };
     let lines = kept.into_iter().zip(known);

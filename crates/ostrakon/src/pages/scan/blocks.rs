@@ -40,7 +40,7 @@ pub(super) async fn list(
         (table(&page, &lines))
         @if let Some(way) = way { (way.links(words, &page.path("/blocks"))) }
     };
-    let renewed = way.is_none_or(|way| way.is_newest());
+    let renewed = way.is_none_or(|way| way.newest);
     let content = html! {
         h1 { (words.blocks) }
         @if renewed { (page.live("blocks", &content)) } @else { section { (content) } }

@@ -80,7 +80,7 @@ pub(super) async fn list(
         @if let Some(way) = way { (way.links(words, &page.path("/epochs"))) }
     };
     // An older page stays as it is; only the newest one grows.
-    let renewed = way.is_none_or(|way| way.is_newest());
+    let renewed = way.is_none_or(|way| way.newest);
     let content = html! {
         h1 { (words.epochs) }
         @if renewed { (page.live("epochs", &content)) } @else { section { (content) } }
@@ -281,7 +281,7 @@ pub(super) async fn pivots(
         @else { (scrolled(words.pivot_chain, &table)) }
         @if let Some(way) = way { (way.links(words, &page.path("/pivot-chain"))) }
     };
-    let renewed = way.is_none_or(|way| way.is_newest());
+    let renewed = way.is_none_or(|way| way.newest);
     let content = html! {
         h1 { (words.pivot_chain) }
         @if renewed { (page.live("pivots", &content)) } @else { section { (content) } }

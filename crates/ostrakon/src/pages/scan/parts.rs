@@ -105,6 +105,8 @@ pub(super) fn amount(drip: u128) -> Markup {
 pub(super) struct Way {
     /// The number of the first line.
     pub(super) start: u64,
+    /// Whether the newest line is the first one here.
+    pub(super) newest: bool,
     newer: Option<u64>,
     older: Option<u64>,
 }
@@ -114,19 +116,15 @@ impl Way {
     pub(super) fn new(count: u64, asked: Option<u64>) -> Option<Self> {
         let last = count.checked_sub(1)?;
         let start = asked.unwrap_or(last).min(last);
-        let newer = (start < last).then(|| start.saturating_add(LINES).min(last));
-        Some(Self { start, newer, older: start.checked_sub(LINES) })
+        let newest = start == last;
+        let newer = (!newest).then(|| start.saturating_add(LINES).min(last));
+        Some(Self { start, newest, newer, older: start.checked_sub(LINES) })
     }
 
-    /// Through a list of which some lines are left out, down to `older`.
-    pub(super) fn sifted(start: u64, count: u64, older: Option<u64>) -> Self {
-        let newer = (start + 1 < count).then_some(count.saturating_sub(1));
-        Self { start, newer, older }
-    }
-
-    /// Whether this is where a list begins.
-    pub(super) fn is_newest(&self) -> bool {
-        self.newer.is_none()
+    /// The same where some lines are left out: on from `older`, and back only to the newest, since
+    /// nobody knows how many are left out above.
+    pub(super) fn sifted(self, older: Option<u64>) -> Self {
+        Self { newer: None, older, ..self }
     }
 
     /// The links; nothing when all lines are on this page. `path` may have a query.
@@ -134,17 +132,15 @@ impl Way {
         let joined = if path.contains('?') { '&' } else { '?' };
         let to = |number: u64| format!("{path}{joined}from={number}");
         html! {
-            @if self.newer.is_some() || self.older.is_some() {
+            @if !self.newest || self.older.is_some() {
                 nav.pager aria-label=(words.pages) {
+                    @if !self.newest { a href=(path) { (words.newest) } }
                     @if let Some(newer) = self.newer {
-                        a href=(path) { (words.newest) }
                         a rel="prev" href=(to(newer)) { (words.newer) }
                     }
                     @if let Some(older) = self.older {
                         a rel="next" href=(to(older)) { (words.older) }
-                        @if self.newer.is_some() || older > 0 {
-                            a href=(to(LINES - 1)) { (words.oldest) }
-                        }
+                        a href=(to(LINES - 1)) { (words.oldest) }
                     }
                 }
             }

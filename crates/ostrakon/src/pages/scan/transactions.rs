@@ -45,7 +45,7 @@ pub(super) async fn list(
         (table(&page, words.order, &lines)?)
         @if let Some(way) = way { (way.links(words, &page.path("/transactions"))) }
     };
-    let renewed = way.is_none_or(|way| way.is_newest());
+    let renewed = way.is_none_or(|way| way.newest);
     let content = html! {
         h1 { (words.transactions) }
         @if renewed { (page.live("transactions", &content)) } @else { section { (content) } }
