@@ -18,7 +18,7 @@
 //! | [`derive`] | an epoch to its rows: pure |
 //! | [`ingest`] | what derivation must know, read through the branch; write and publish |
 //! | [`message`], [`source`], [`follow`] | what a node says, how it is asked, how it is followed |
-//! | [`query`], `gather` | answers from a view, one and many at a time |
+//! | [`query`] | answers from a view |
 //!
 //! # Invariants
 //!
