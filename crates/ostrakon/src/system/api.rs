@@ -93,6 +93,7 @@ mod tests {
     use platform::Platform;
     use platform::bridge::LiveEvents;
     use platform::http::CookieJar;
+    use scan::Explorers;
     use tower::ServiceExt as _;
     use web::assets;
 
@@ -106,9 +107,8 @@ mod tests {
         let platform = platform.await.expect("opens").shared();
         let live = LiveEvents::follow(platform.events.clone()).await.expect("follows");
         let jar = CookieJar::new(false);
-        let store = opened.store.clone();
-        let explorers =
-            scan::Explorers::new(store, platform.chains.clone(), scan::Settings::default());
+        let chains = platform.chains.clone();
+        let explorers = Explorers::new(opened.store.clone(), chains, scan::Settings::default());
         let app = Arc::new(App { opened, start, reports, platform, explorers, jar });
         let router =
             shell::whole(&app, &settings, live, tokio::sync::watch::channel(false).1).router;
