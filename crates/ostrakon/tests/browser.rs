@@ -21,8 +21,8 @@ const VERSION: &str = "1.60.0-4.14.0";
 const WALKED: std::time::Duration = std::time::Duration::from_secs(60);
 /// Sizes and languages; each page is walked in all of them.
 const WAYS: usize = 4;
-/// Pages that anybody sees, and pages of somebody who is logged in.
-const PAGES: usize = 13 + 5;
+/// Pages that anybody sees, those of the explorer, and pages of somebody who is logged in.
+const PAGES: usize = 14 + 28 + 5;
 
 fn browser() -> Result<npm::Packages, Missing> {
     debian::ensure(&["chromium"])?;
@@ -64,9 +64,10 @@ fn every_page_stands_the_eyes_of_a_real_browser() {
     assert_eq!(of("done").len(), 1, "the walk did not come to its end");
     let walked = of("walked");
     assert_eq!(walked.len(), WAYS * PAGES, "{walked:#?}");
-    // Signing in, what happens live, searching, all links; keyboard and times in each way.
+    // Signing in, exploring, what happens live and renews itself, searching, all links; keyboard
+    // and times in each way.
     let tried = of("tried");
-    assert_eq!(tried.len(), 4 + 2 * WAYS, "{tried:#?}");
+    assert_eq!(tried.len(), 6 + 2 * WAYS, "{tried:#?}");
     let links = tried.iter().find_map(|line| line["links"].as_u64()).expect("links were followed");
     assert!(links > 100, "{links} links were found");
     assert!(demo.terminate().success());

@@ -55,6 +55,7 @@ pub mod api;
 pub mod derive;
 mod explorer;
 pub mod follow;
+mod gather;
 pub mod ingest;
 pub mod journal;
 pub mod keys;
@@ -71,6 +72,7 @@ mod types;
 pub mod verify;
 
 pub use explorer::{Explorer, Explorers, Settings};
+pub use gather::Sample;
 pub use memory::Memory;
 pub use types::{
     Address, BlockInput, EpochInput, Fields, Hash, ParseError, ReceiptInput, ResultsInput,

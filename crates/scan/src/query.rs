@@ -18,15 +18,15 @@ use crate::{Address, Hash};
 /// Packings of a transaction that one answer has at the most.
 const MOST_PACKINGS: usize = 1000;
 /// Reads at a time: on a cluster each is a journey.
-const AT_ONCE: usize = 16;
+pub(crate) const AT_ONCE: usize = 16;
 /// Rows of a block's transactions that are read at a time.
 const PACKED_ROWS: usize = 8;
 
 /// One state of a chain, to be asked about. All answers of one are of one moment.
 #[derive(Debug)]
 pub struct Scan<'a> {
-    timeline: &'a Timeline,
-    view: &'a View,
+    pub(crate) timeline: &'a Timeline,
+    pub(crate) view: &'a View,
 }
 
 /// A block that is known.

@@ -61,8 +61,8 @@ impl Chart<'_> {
                 line.grid x1=(LEFT) x2=(WIDTH - RIGHT) y1=(short(y)) y2=(short(y)) {}
                 text x=(LEFT - 8.0) y=(short(y + 4.0)) text-anchor="end" { (words(value)) }
             }
-            text x=(LEFT) y=(HEIGHT - 4.0) { (clock(from)) }
-            text x=(WIDTH - RIGHT) y=(HEIGHT - 4.0) text-anchor="end" { (clock(to)) }
+            text x=(LEFT) y=(HEIGHT - 4.0) { (self.clock(from)) }
+            text x=(WIDTH - RIGHT) y=(HEIGHT - 4.0) text-anchor="end" { (self.clock(to)) }
             @for piece in points.chunk_by(|a, b| b.0.saturating_sub(a.0) <= self.pause()) {
                 @let placed: Vec<(f64, f64)> = piece.iter().map(|p| scale.place(*p)).collect();
                 path.area d=(area(&placed)) {}
@@ -76,7 +76,17 @@ impl Chart<'_> {
 
     /// The gap, as wide as thinning makes it.
     fn pause(&self) -> u64 {
-        self.gap * step(self.points) as u64
+        self.gap.saturating_mul(step(self.points) as u64)
+    }
+
+    /// A moment of the scale; with its day when the hour alone would not tell it.
+    fn clock(&self, unix: u64) -> String {
+        let utc = crate::format::utc(unix);
+        let (skipped, shown) = match self.span.1.saturating_sub(self.span.0) {
+            0..86_400 => (11, 5),
+            _ => (0, 16),
+        };
+        utc.chars().skip(skipped).take(shown).collect::<String>() + " UTC"
     }
 }
 
@@ -150,10 +160,6 @@ fn area(points: &[(f64, f64)]) -> String {
 
 fn short(number: f64) -> String {
     format!("{number:.1}")
-}
-
-fn clock(unix: u64) -> String {
-    crate::format::utc(unix).chars().skip(11).take(5).collect::<String>() + " UTC"
 }
 
 #[cfg(test)]

@@ -2,6 +2,11 @@
 
 /// A count with its thousands apart: `12,345`.
 pub fn count(number: u64) -> String {
+    large(u128::from(number))
+}
+
+/// The same of a number that may be larger: a difficulty, an amount.
+pub fn large(number: u128) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -11,6 +16,32 @@ pub fn count(number: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// An amount of 10^-18 parts in whole ones, with as many digits behind the point as it needs.
+pub fn whole_of_18(parts: u128) -> String {
+    const ONE: u128 = 1_000_000_000_000_000_000;
+    let behind = format!("{:018}", parts % ONE);
+    let behind = behind.trim_end_matches('0');
+    let point = if behind.is_empty() { "" } else { "." };
+    format!("{}{point}{behind}", large(parts / ONE))
+}
+
+/// A number in three digits and the word of its power of 1000: `12.3 M`.
+pub fn short(number: f64) -> String {
+    const POWERS: [&str; 7] = ["", " k", " M", " G", " T", " P", " E"];
+    let mut value = number;
+    let mut power = 0;
+    while value >= 999.5 && power + 1 < POWERS.len() {
+        value /= 1000.0;
+        power += 1;
+    }
+    let word = POWERS.get(power).copied().unwrap_or_default();
+    match value {
+        value if value >= 100.0 || value.fract().abs() < 1e-9 => format!("{value:.0}{word}"),
+        value if value >= 10.0 => format!("{value:.1}{word}"),
+        value => format!("{value:.2}{word}"),
+    }
 }
 
 /// A size with a unit of 1024: `1.5 MiB`.
@@ -113,6 +144,24 @@ mod tests {
             assert_eq!(bytes(size), text);
         }
         assert_eq!(bytes(u64::MAX), "16384 PiB");
+    }
+
+    #[test]
+    fn amounts_have_the_digits_they_need() {
+        for (parts, text) in [
+            (0, "0"),
+            (1, "0.000000000000000001"),
+            (1_500_000_000_000_000_000, "1.5"),
+            (1_234_000_000_000_000_000_000, "1,234"),
+        ] {
+            assert_eq!(whole_of_18(parts), text);
+        }
+        assert_eq!(large(u128::MAX), "340,282,366,920,938,463,463,374,607,431,768,211,455");
+        for (number, text) in [(0.0, "0"), (1.5, "1.50"), (12.34, "12.3"), (999.7, "1.00 k")] {
+            assert_eq!(short(number), text);
+        }
+        assert_eq!(short(2e9), "2 G");
+        assert_eq!(short(1e24), "1000000 E");
     }
 
     #[test]

@@ -106,7 +106,8 @@ impl Frame<'_> {
                         @if language == self.language {
                             span lang=(language.tag()) aria-current="true" { (name) }
                         } @else {
-                            @let target = format!("{}?lang={}", self.here, language.tag());
+                            @let joined = if self.here.contains('?') { '&' } else { '?' };
+                            @let target = format!("{}{joined}lang={}", self.here, language.tag());
                             a href=(target) hreflang=(language.tag()) lang=(language.tag()) {
                                 (name)
                             }

@@ -195,6 +195,158 @@ messages! {
     your_token: "The token", "令牌";
     your_secret: "The secret that signs deliveries", "签名密钥";
     give_role: "Give the role", "授予角色";
+
+    explorer: "Explorer", "浏览器";
+    overview: "Overview", "概览";
+    epochs: "Epochs", "纪元";
+    epoch: "Epoch", "纪元";
+    blocks: "Blocks", "区块";
+    block: "Block", "区块";
+    transactions: "Transactions", "交易";
+    transaction: "Transaction", "交易";
+    miners: "Miners", "矿工";
+    miner: "Miner", "矿工";
+    accounts: "Accounts", "地址数";
+    address: "Address", "地址";
+    pivot_chain: "Pivot chain", "主轴链";
+    pivot: "pivot", "主轴";
+    pivot_block: "Pivot block", "主轴区块";
+    tree_graph: "Tree-graph", "树图";
+    charts: "Charts", "图表";
+    journal: "Journal", "切换日志";
+    mined: "mined", "已挖出";
+    executed: "executed", "已执行";
+    confirmed: "confirmed", "已确认";
+    finalized: "finalized", "已终结";
+    newest_mined: "Mined epoch", "已挖出纪元";
+    newest_executed: "Executed epoch", "已执行纪元";
+    newest_confirmed: "Confirmed epoch", "已确认纪元";
+    newest_finalized: "Finalized epoch", "已终结纪元";
+    in_epoch: "in an epoch", "在纪元中";
+    skipped: "skipped", "被跳过";
+    orphaned: "orphaned", "孤块";
+    newest_epochs: "The newest epochs", "最新纪元";
+    all_epochs: "All epochs", "全部纪元";
+    latest_difficulty: "Difficulty of the last {} blocks", "最近 {} 个区块的难度";
+    latest_tps: "TPS of the last {} blocks", "最近 {} 个区块的每秒交易数";
+    new_transactions: "New transactions", "新交易";
+    newer: "← Newer", "← 更新";
+    older: "Older →", "更早 →";
+    newest: "Newest", "最新";
+    oldest: "Oldest", "最早";
+    previous: "← Previous", "← 上一个";
+    following: "Next →", "下一个 →";
+    order: "Order", "次序";
+    skipped_blocks: "Skipped blocks", "被跳过的区块";
+    skipped_note: "They belong to this epoch, which has too many blocks, and are not executed.",
+        "它们属于此纪元，但纪元区块过多，未被执行。";
+    parent: "Parent", "父区块";
+    referees: "References", "引用区块";
+    gas_used: "Gas used", "已用燃料";
+    all_fields: "All fields", "全部字段";
+    fields_note: "Under the names that the node gives them.", "采用节点所用的字段名。";
+    field: "Field", "字段";
+    value: "Value", "值";
+    sender: "From", "发送方";
+    recipient: "To", "接收方";
+    creates_contract: "new contract", "新合约";
+    outcome: "Outcome", "结果";
+    succeeded: "succeeded", "成功";
+    failed_execution: "failed", "失败";
+    not_executed: "pending", "待执行";
+    genesis_outcome: "stands in the first epoch", "位于首个纪元";
+    fee: "Fee", "费用";
+    receipt: "Receipt", "收据";
+    receipt_none: "There is no receipt yet", "尚无收据";
+    receipt_none_advice: "It comes when the epoch is executed, some epochs after it is mined.",
+        "纪元被执行后即有收据，通常在挖出几个纪元之后。";
+    logs: "Logs", "日志";
+    first_block: "First block", "首个打包区块";
+    executing_block: "Executing block", "执行区块";
+    packings: "Packings", "打包记录";
+    packings_note: "Blocks of the chain that pack it, in order. The first one counts.",
+        "链上打包此交易的区块，按次序排列，以首个为准。";
+    not_packed: "not packed now", "当前未打包";
+    contract_created: "Contract created", "所创建合约";
+    place_in_block: "Place", "位置";
+    direction: "Direction", "方向";
+    every_direction: "All", "全部";
+    incoming: "in", "转入";
+    outgoing: "out", "转出";
+    to_itself: "self", "自转";
+    creating: "create", "创建";
+    hex_form: "Hexadecimal", "十六进制";
+    base32_form: "Base32", "Base32 格式";
+    as_account: "Its transactions", "其交易";
+    as_miner: "Its blocks", "其区块";
+    share: "Share", "占比";
+    switches: "Switches", "切换";
+    switch: "Switch", "切换";
+    popped: "Popped", "弹出";
+    pushed: "Pushed", "压入";
+    depth: "Depth", "深度";
+    difficulty: "Difficulty", "难度";
+    popped_epochs: "Epochs that left the chain", "离开链的纪元";
+    popped_blocks: "Their blocks, and where each stands now", "其区块及当前位置";
+    popped_transactions: "Their transactions, and where each went", "其交易及去向";
+    was_in_epoch: "Was in epoch", "原纪元";
+    now_in_epoch: "Now in epoch", "现纪元";
+    now_in_block: "Now in block", "现区块";
+    limited: "There are more: only the first are shown. Their number:", "数量过多，仅显示前若干笔：";
+    from_epoch: "From epoch", "起始纪元";
+    to_epoch: "to epoch", "终止纪元";
+    show: "Show", "显示";
+    graph_legend: "Legend", "图例";
+    other_block: "other block of the epoch", "纪元内其他区块";
+    ghost: "orphaned by a switch", "因切换成为孤块";
+    parent_edge: "parent", "父边";
+    referee_edge: "reference", "引用边";
+    graph_table: "The same as a table", "以表格显示";
+    more_blocks: "more blocks in this epoch", "个区块未显示";
+    last_blocks: "The last blocks:", "最近区块数：";
+    tps_chart: "Transactions per second", "每秒交易数";
+    difficulty_chart: "Mean difficulty of a block", "区块平均难度";
+    block_time_chart: "Seconds between blocks", "出块间隔（秒）";
+    charts_note: "Each point is the difference of two sums, so that any span costs the same.",
+        "每点为两行累计值之差，任意跨度的代价相同。";
+    no_blocks: "There are no blocks here yet", "此处还没有区块";
+    no_blocks_advice: "They appear by themselves when the node tells of them.", "节点报告后会自动出现。";
+    no_epochs: "There are no epochs yet", "还没有纪元";
+    no_transactions: "There are no transactions here", "此处没有交易";
+    no_transactions_advice: "They appear when a block of the chain packs one.", "链上区块打包交易后即会出现。";
+    no_miners: "There are no miners yet", "还没有矿工";
+    no_switches: "The pivot has not switched yet", "主轴尚未切换过";
+    no_switches_advice: "A switch is written down the moment it pops an epoch.", "弹出纪元的切换会立即记录在此。";
+    none_in_direction: "None of the transactions looked through is of this kind",
+        "已查看的交易中没有此类";
+    none_in_direction_advice: "Go on to older ones, or choose another direction.",
+        "请继续查看更早的交易，或选择其他方向。";
+    not_explored: "This chain has no explorer", "此链没有浏览器";
+    not_explored_advice: "Chains of the kind Conflux are explored while they are served.",
+        "仅类型为 Conflux 且正在服务的链有浏览器。";
+    no_such_block: "This block is not known", "未知区块";
+    no_such_transaction: "This transaction is not known", "未知交易";
+    no_such_hash_advice: "Check the hash. If it is very new, load the page again in a moment.",
+        "请核对哈希。若刚刚产生，节点可能尚未报告，请稍后刷新。";
+    no_such_epoch: "This epoch is not mined yet", "此纪元尚未挖出";
+    no_such_epoch_advice: "Choose a lower number, or wait until it is mined. The newest is",
+        "请选择较小的编号，或等待其被挖出。最新纪元为";
+    no_such_switch: "This switch popped nothing", "此切换未弹出任何纪元";
+    no_such_switch_advice: "The journal lists the switches that popped epochs; choose one there.",
+        "切换日志列出了弹出纪元的切换，请从中选择。";
+    bad_number: "This is not a number", "不是有效编号";
+    bad_number_advice: "Write a whole number in digits, such as 17.", "请用数字书写整数，例如 17。";
+    bad_hash: "This is not a hash", "不是有效哈希";
+    bad_hash_advice: "Write 0x and 64 hexadecimal digits.", "请输入 0x 加 64 位十六进制数字。";
+    bad_address: "This is not an address", "不是有效地址";
+    bad_address_advice: "Write 0x and 40 hexadecimal digits, or base32 such as cfx:aa… as a whole.",
+        "请输入 0x 加 40 位十六进制数字，或完整的 base32 地址，如 cfx:aa…。";
+    bad_range: "These epochs cannot be drawn", "无法绘制这些纪元";
+    bad_range_advice: "Let the first be at or below the last, and take at most 200 epochs.",
+        "起始纪元不得大于终止纪元，且最多 200 个纪元。";
+    bad_choice: "This cannot be chosen here", "此处无此选项";
+    bad_choice_advice: "Take one of the links of the page.", "请使用页面上的链接。";
+    to_the_chain: "To the chain's page", "前往链页面";
 }
 
 #[cfg(test)]

@@ -47,3 +47,66 @@ for (const list of document.querySelectorAll("[data-after]")) {
   };
   addEventListener("pagehide", () => source.close());
 }
+
+// Parts that show the chain as it is now: when an epoch comes or goes, the page is fetched again and
+// the part with the same name takes their place. Whoever has the keyboard in it is not disturbed.
+const PAUSE = 1000;
+const rest = () => new Promise((done) => setTimeout(done, PAUSE));
+const atEnd = (box) => box.scrollLeft + box.clientWidth >= box.scrollWidth - 4;
+
+function replace(part, fresh) {
+  const boxes = (root) => [...root.querySelectorAll(".scroll")];
+  const places = boxes(part).map((box) => atEnd(box) ? Infinity : box.scrollLeft);
+  const open = [...part.querySelectorAll("details")].map((one) => one.open);
+  [...fresh.querySelectorAll("details")].forEach((one, index) => { one.open = open[index] ?? false; });
+  localise(fresh);
+  part.replaceWith(fresh);
+  boxes(fresh).forEach((box, index) => {
+    const place = places[index] ?? 0;
+    box.scrollLeft = place === Infinity && box.querySelector("svg") ? box.scrollWidth : place;
+  });
+}
+
+function follow(parts) {
+  const names = parts.map((part) => part.id);
+  const { live, behind } = parts[0].dataset;
+  const source = new EventSource("/api/events?kind=scan.epochs&chain=" + encodeURIComponent(live)
+    + "&after=" + encodeURIComponent(behind));
+  const gone = new AbortController();
+  let due = false;
+  let busy = false;
+  const renew = async () => {
+    if (busy) return;
+    busy = true;
+    while (due && !gone.signal.aborted) {
+      const known = names.map((name) => document.getElementById(name));
+      const held = known.some((part) => part?.contains(document.activeElement));
+      if (!held && !document.hidden) {
+        due = false;
+        try {
+          const answer = await fetch(location.href, { signal: gone.signal });
+          const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+          for (const part of known) {
+            const fresh = page.getElementById(part?.id);
+            if (part && fresh) replace(part, document.importNode(fresh, true));
+          }
+        } catch { /* The server is away; the stream comes back when it does. */ }
+      }
+      await rest();
+    }
+    busy = false;
+  };
+  source.onmessage = (message) => {
+    if (!message.data) return;
+    due = true;
+    renew();
+  };
+  addEventListener("pagehide", () => { source.close(); gone.abort(); });
+}
+
+// What is newest stands at the right end.
+for (const graph of document.querySelectorAll(".scroll > svg")) {
+  graph.parentElement.scrollLeft = graph.parentElement.scrollWidth;
+}
+const living = [...document.querySelectorAll("[data-live]")];
+if (living.length > 0) follow(living);

@@ -14,6 +14,7 @@ use platform::projects::Which;
 use web::{Messages, format};
 
 use super::kit::{Visitor, answer, moment};
+use super::scan;
 use crate::server::App;
 
 /// What the nodes of a chain say, by their names.
@@ -59,7 +60,12 @@ pub(super) async fn cells(app: &App, words: &Messages) -> Result<Markup, Problem
             @for (chain, tips) in &cards {
                 a.cell href={ "/chains/" (chain.name) } {
                     strong { (chain.name) }
-                    span.note { (kind(chain.kind)) " · " (chain.network) }
+                    span.note {
+                        (kind(chain.kind)) " · " (chain.network)
+                        @if app.explorers.get(chain.name.as_str()).is_some() {
+                            " · " (words.explorer)
+                        }
+                    }
                     span.height {
                         @match highest(tips) {
                             Some(height) => { " " (format::count(height)) }
@@ -141,11 +147,16 @@ async fn one(
     let found = chains.iter().find(|(_, chain)| chain.name.as_str() == name);
     let missing = || Problem::not_found(format_args!("chain of this name"));
     let (source, chain) = found.ok_or_else(missing)?;
+    let (visitor, explored) = scan::of_chain(&app, visitor, &name).await?;
     let tips = app.platform.tips.of(&chain.name).await?;
     let projects = app.platform.projects.count(&Which::Chain(chain.name.clone())).await?;
     let content = html! {
         div.top { h1 { (chain.name) } (badge(words, chain.enabled)) }
         p.lead { a href="/chains" { "← " (words.all_chains) } }
+        @if let Some(scan::Explored { sections, content }) = &explored {
+            (sections)
+            (content)
+        }
         section {
             dl.facts {
                 div { dt { (words.kind) } dd { (kind(chain.kind)) } }

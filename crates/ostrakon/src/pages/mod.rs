@@ -8,6 +8,7 @@ mod chains;
 mod home;
 mod kit;
 mod project;
+mod scan;
 mod search;
 mod sign;
 pub(crate) mod status;
@@ -39,6 +40,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .merge(account::routes())
         .merge(project::routes())
         .merge(chains::routes())
+        .merge(scan::routes())
         .merge(system::api::routes())
         .with_state(app)
         .layer(axum::middleware::from_fn(keep_language))

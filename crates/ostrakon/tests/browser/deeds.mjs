@@ -75,6 +75,55 @@ export function searches(context, home, name, project) {
   });
 }
 
+/** Goes from the chain's page to a block, a transaction, an account, a miner and a switch. */
+export function explores(context, chain) {
+  return tries(context, "explore", async (page, must) => {
+    const first = async (list, kind) => {
+      await page.goto(chain + list);
+      const href = await page.getAttribute(`main tbody a[href*="/${kind}/"]`, "href");
+      must(href, `${list} leads to nothing in ${kind}`);
+      return href;
+    };
+    // The pivot switches within the first minute.
+    const patience = Date.now() + 120_000;
+    await page.goto(chain + "/journal");
+    while (!await page.$("main tbody a") && Date.now() < patience) {
+      await page.waitForTimeout(1000);
+    }
+    return {
+      block: await first("/blocks?from=300", "blocks"),
+      transaction: await first("/transactions?from=300", "transactions"),
+      account: await first("/transactions?from=300", "accounts"),
+      miner: await first("/miners", "miners"),
+      change: await first("/journal", "journal"),
+    };
+  });
+}
+
+/** The picture of the graph follows the chain, and holds still for whoever is in it. */
+export function renews(context, chain) {
+  return tries(context, "renew", async (page, must) => {
+    await page.goto(chain + "/graph");
+    await page.evaluate(() => { globalThis.sameDocument = true; });
+    const newest = () => page.getAttribute("#graph svg.graph", "aria-label");
+    const grows = async (before) => page.waitForFunction(
+      (label) => document.querySelector("#graph svg.graph").getAttribute("aria-label") !== label,
+      before, { timeout: 30_000 });
+    await page.click("#graph summary");
+    await page.evaluate(() => document.activeElement.blur());
+    await grows(await newest());
+    must(await page.evaluate(() => globalThis.sameDocument), "the page was loaded again");
+    must(await page.isVisible("#graph details table"), "the table was closed");
+    await page.focus("#graph a.pivot");
+    await page.waitForTimeout(500);
+    const held = await newest();
+    await page.waitForTimeout(3000);
+    must(await newest() === held, "the picture changed under the keyboard");
+    await page.evaluate(() => document.activeElement.blur());
+    await grows(held);
+  });
+}
+
 /** Reaches the content by keyboard alone: skip link, brand, sections. */
 export function keyboard(context, home, where) {
   return tries(context, `keyboard ${where}`, async (page, must) => {
@@ -142,6 +191,8 @@ export function live(context, home) {
     must(await page.evaluate(() => globalThis.sameDocument), "the page was loaded again");
     const known = after.indexOf(before[0]);
     must(before.length === 0 || known > 0, `${after[0]} came, and ${before[0]} is at ${known}`);
-    must(after[0].includes("chain.tip") && after[0].includes("devnet"), `it is ${after[0]}`);
+    const kinds = ["chain.tip", "scan.epochs"];
+    must(kinds.some((kind) => after[0].includes(kind)) && after[0].includes("devnet"),
+      `it is ${after[0]}`);
   });
 }

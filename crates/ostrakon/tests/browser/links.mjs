@@ -6,7 +6,9 @@ const gathered = new Map();
 /** Remembers where the links of this page lead. A page that says that there is no such page links
  * to itself, in the other language, and that is no mistake. */
 export async function gather(page, status) {
-  const found = await page.$$eval("a[href]", (all) => all.map((one) => one.href));
+  // The links of a drawing have no plain address of their own.
+  const found = await page.$$eval("a[href]", (all) =>
+    all.map((one) => new URL(one.getAttribute("href"), document.baseURI).href));
   const here = new URL(page.url()).pathname;
   for (const url of found) {
     if (status !== 200 && new URL(url).pathname === here) continue;

@@ -41,7 +41,41 @@ const OPEN = [
   ["/api/docs", 200, false, "#operation-events"],
   ["/nothing/here", 404, false, "main h1"],
   ["/chains/nothing", 404, false, "main h1"],
+  ["/chains/nothing/epochs", 404, true, "main h1"],
 ];
+
+/** Pages of the explorer. Hashes and addresses are those that its lists lead to. */
+const EXPLORED = (found) => [
+  ["/epochs", 200, true, "#epochs tbody tr"],
+  ["/epochs?from=100", 200, true, "main .pager a[rel=next]"],
+  ["/epochs/100", 200, true, "main .pager a[rel=prev]"],
+  ["/epochs/999999999", 404, true, "main h1"],
+  ["/epochs/one", 400, true, "main h1"],
+  ["/blocks", 200, true, "#blocks tbody tr"],
+  ["/blocks?from=30", 200, true, "main .pager a[rel=next]"],
+  [found.block, 200, true, "table.fields"],
+  ["/blocks/0x" + "0".repeat(64), 404, true, "main h1"],
+  ["/blocks/0x12", 400, true, "main h1"],
+  ["/transactions", 200, true, "#transactions tbody tr"],
+  [found.transaction, 200, true, "table.fields"],
+  ["/transactions/0x" + "0".repeat(64), 404, true, "main h1"],
+  [found.account, 200, true, "main tbody a"],
+  [found.account + "?direction=out", 200, true, "main tbody a"],
+  ["/accounts/0x" + "1".repeat(40), 200, true, ".empty"],
+  ["/accounts/cfx:aa", 400, true, "main h1"],
+  ["/miners", 200, true, "main tbody meter"],
+  [found.miner, 200, true, "main tbody a"],
+  ["/pivot-chain", 200, true, "#pivots tbody tr"],
+  ["/graph", 200, true, "svg.graph a.pivot"],
+  ["/graph?from=0&to=60", 200, true, "svg.graph a.pivot"],
+  ["/graph?from=9&to=3", 400, true, "main h1"],
+  ["/charts", 200, true, "svg.chart"],
+  ["/charts?blocks=100000", 200, true, "svg.chart"],
+  ["/journal", 200, true, "#journal tbody tr"],
+  [found.change, 200, true, "main tbody a"],
+  ["/journal/0", 404, true, "main h1"],
+].map(([path, ...rest]) => [path.startsWith(CHAIN) ? path : CHAIN + path, ...rest]);
+const CHAIN = "/chains/devnet";
 
 /** Pages of somebody who is logged in. */
 const OWN = (project) => [
@@ -62,12 +96,13 @@ function reader(size, language, session) {
 try {
   const person = await reader("desktop", "en");
   const signed = await deeds.signs(person, home, name, password);
+  const found = await deeds.explores(person, home + CHAIN);
   await person.close();
 
   for (const size of Object.keys(SIZES)) {
     for (const language of Object.keys(LANGUAGES)) {
       const anybody = await reader(size, language);
-      for (const page of OPEN) await walk(anybody, "anybody", size, language, page);
+      for (const page of [...OPEN, ...EXPLORED(found)]) await walk(anybody, "anybody", size, language, page);
       await deeds.keyboard(anybody, home, `${size} ${language}`);
       await deeds.times(anybody, home, `${size} ${language}`);
       await anybody.close();
@@ -78,6 +113,7 @@ try {
   }
   const follower = await reader("phone", "en");
   await deeds.live(follower, home);
+  await deeds.renews(follower, home + CHAIN);
   await follower.close();
   const owner = await reader("desktop", "en", signed.session);
   await deeds.searches(owner, home, name, signed.project);
@@ -89,8 +125,9 @@ try {
 }
 
 async function walk(context, who, size, language, [path, status, spoken, needed]) {
-  // The id of a project is new at every start; a report should not differ by it.
-  const shown = path.startsWith("/projects/") ? "/projects/{id}" : path;
+  // Ids, hashes and addresses are new at every start; a report should not differ by them.
+  const shown = path.startsWith("/projects/") ? "/projects/{id}"
+    : path.replace(/0x[0-9a-f]{64}|net1234:\w+/, "{id}").replace(/journal\/[1-9]\d*/, "journal/{id}");
   const where = `${shown} ${who} ${size} ${language}`;
   await watched(context, where, async (page, seen) => {
     seen.expect(home + path, status);

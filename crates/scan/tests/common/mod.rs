@@ -117,6 +117,13 @@ impl Model {
         assert_eq!(latest.transactions, last.iter().map(|it| it.4).sum::<u64>());
         let span = last.last().expect("some").5.saturating_sub(last[0].5);
         assert_eq!(latest.seconds, span);
+        for sample in scan.samples(7, LATEST).await.expect("read") {
+            let (last, before) = self.blocks[..=sample.order as usize].split_last().expect("some");
+            let so_far = || before.iter().chain([last]);
+            assert_eq!(sample.timestamp, last.5);
+            assert_eq!(sample.difficulty, so_far().map(|it| it.3).sum::<u128>());
+            assert_eq!(sample.transactions, so_far().map(|it| u128::from(it.4)).sum::<u128>());
+        }
         let pivots = scan.pivot_chain(0, self.pivots.len() as u64 + 5).await.expect("read");
         assert_eq!(pivots, self.pivots);
         let totals = scan.totals().await.expect("read");

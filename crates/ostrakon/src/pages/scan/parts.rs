@@ -1,0 +1,181 @@
+//! Small parts of the explorer's pages: links, badges, amounts, the way through a list.
+
+use maud::{Markup, html};
+use scan::answers::BlockState;
+use scan::tables::{CONFIRMED, FINALIZED};
+use scan::{Address, Hash};
+use timeline::Lane;
+use web::{Messages, format};
+
+use super::page::Page;
+
+/// Lines of a list on one page.
+pub(super) const LINES: u64 = 25;
+
+/// A text without its middle: `0x1234abcd…9f3e01`.
+pub(super) fn shortened(text: &str, head: usize, tail: usize) -> String {
+    let length = text.chars().count();
+    if length <= head + tail + 1 {
+        return text.to_owned();
+    }
+    let front: String = text.chars().take(head).collect();
+    let end: String = text.chars().skip(length - tail).collect();
+    format!("{front}…{end}")
+}
+
+/// A table that scrolls by itself when it is wider than the page.
+pub(super) fn scrolled(name: &str, table: &Markup) -> Markup {
+    html! { div.scroll role="region" tabindex="0" aria-label=(name) { (table) } }
+}
+
+impl Page {
+    /// A link to a block.
+    pub(super) fn block_link(&self, hash: Hash) -> Markup {
+        self.hash_link("/blocks/", hash)
+    }
+
+    /// A link to a transaction.
+    pub(super) fn transaction_link(&self, hash: Hash) -> Markup {
+        self.hash_link("/transactions/", hash)
+    }
+
+    fn hash_link(&self, place: &str, hash: Hash) -> Markup {
+        let text = hash.to_string();
+        html! {
+            a href={ (self.path(place)) (text) } title=(text) { code { (shortened(&text, 8, 4)) } }
+        }
+    }
+
+    /// A link to an epoch.
+    pub(super) fn epoch_link(&self, number: u64) -> Markup {
+        html! { a href={ (self.path("/epochs/")) (number) } { (format::count(number)) } }
+    }
+
+    /// A link to an account.
+    pub(super) fn account_link(&self, address: Address) -> Markup {
+        self.address_link("/accounts/", address)
+    }
+
+    /// A link to a miner.
+    pub(super) fn miner_link(&self, address: Address) -> Markup {
+        self.address_link("/miners/", address)
+    }
+
+    fn address_link(&self, place: &str, address: Address) -> Markup {
+        let text = address.base32(self.network);
+        // The network is the same everywhere on the page: what tells addresses apart is behind it.
+        let (_, body) = text.split_once(':').unwrap_or_default();
+        html! {
+            a href={ (self.path(place)) (text) } title=(text) { code { (shortened(body, 5, 4)) } }
+        }
+    }
+
+    /// How far an epoch has come.
+    pub(super) fn epoch_state(&self, number: u64) -> Markup {
+        let words = self.words();
+        let reached = |lane| self.head(lane).is_some_and(|head| number <= head);
+        html! {
+            @if reached(FINALIZED) { span.badge.good { (words.finalized) } }
+            @else if reached(CONFIRMED) { span.badge.good { (words.confirmed) } }
+            @else if reached(Lane::EXECUTED) { span.badge.watch { (words.executed) } }
+            @else { span.badge { (words.mined) } }
+        }
+    }
+}
+
+/// What has become of a block.
+pub(super) fn block_state(words: &Messages, state: BlockState) -> Markup {
+    html! {
+        @match state {
+            BlockState::Pivot => span.badge.good { (words.pivot) },
+            BlockState::InEpoch => span.badge.good { (words.in_epoch) },
+            BlockState::Skipped => span.badge.watch { (words.skipped) },
+            BlockState::Orphaned => span.badge.change { (words.orphaned) },
+        }
+    }
+}
+
+/// An amount of Drip, in CFX; the Drip is in its title.
+pub(super) fn amount(drip: u128) -> Markup {
+    html! { span title={ (format::large(drip)) " Drip" } { (format::whole_of_18(drip)) " CFX" } }
+}
+
+/// The way through a list whose lines have numbers, newest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Way {
+    /// The number of the first line.
+    pub(super) start: u64,
+    /// Whether the newest line is the first one here.
+    pub(super) newest: bool,
+    newer: Option<u64>,
+    older: Option<u64>,
+}
+
+impl Way {
+    /// Through a list of `count` lines, from the one asked for or the newest.
+    pub(super) fn new(count: u64, asked: Option<u64>) -> Option<Self> {
+        let last = count.checked_sub(1)?;
+        let start = asked.unwrap_or(last).min(last);
+        let newest = start == last;
+        let newer = (!newest).then(|| start.saturating_add(LINES).min(last));
+        Some(Self { start, newest, newer, older: start.checked_sub(LINES) })
+    }
+
+    /// The same where some lines are left out: on from `older`, and back only to the newest, since
+    /// nobody knows how many are left out above.
+    pub(super) fn sifted(self, older: Option<u64>) -> Self {
+        Self { newer: None, older, ..self }
+    }
+
+    /// The links; nothing when all lines are on this page. `path` may have a query.
+    pub(super) fn links(&self, words: &Messages, path: &str) -> Markup {
+        let joined = if path.contains('?') { '&' } else { '?' };
+        let to = |number: u64| format!("{path}{joined}from={number}");
+        html! {
+            @if !self.newest || self.older.is_some() {
+                nav.pager aria-label=(words.pages) {
+                    @if !self.newest { a href=(path) { (words.newest) } }
+                    @if let Some(newer) = self.newer {
+                        a rel="prev" href=(to(newer)) { (words.newer) }
+                    }
+                    @if let Some(older) = self.older {
+                        a rel="next" href=(to(older)) { (words.older) }
+                        a href=(to(LINES - 1)) { (words.oldest) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The path of a list with where it begins, to be opened in the other language.
+pub(super) fn here(path: &str, from: Option<u64>) -> String {
+    from.map_or_else(|| path.to_owned(), |from| format!("{path}?from={from}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_way_leads_to_both_ends_and_not_beyond() {
+        let check = |count, asked, expected: Option<(u64, Option<u64>, Option<u64>)>| {
+            let way = Way::new(count, asked).map(|way| (way.start, way.newer, way.older));
+            assert_eq!(way, expected, "{count} {asked:?}");
+        };
+        check(0, None, None);
+        check(1, None, Some((0, None, None)));
+        check(25, None, Some((24, None, None)));
+        check(26, None, Some((25, None, Some(0))));
+        check(60, Some(30), Some((30, Some(55), Some(5))));
+        check(60, Some(50), Some((50, Some(59), Some(25))));
+        check(60, Some(u64::MAX), Some((59, None, Some(34))));
+        check(60, Some(3), Some((3, Some(28), None)));
+    }
+
+    #[test]
+    fn what_is_short_enough_stays_whole() {
+        assert_eq!(shortened("0x1234", 8, 6), "0x1234");
+        assert_eq!(shortened("0x0123456789abcdef", 8, 6), "0x012345…abcdef");
+    }
+}
