@@ -1,7 +1,6 @@
 //! A real Conflux node, followed into a real Cassandra while readers look without pause.
 
 #[path = "../../store-cassandra/tests/common/mod.rs"]
-#[allow(dead_code, reason = "each test file uses a part of it")]
 mod cassandra;
 mod common;
 mod real;

@@ -24,7 +24,7 @@ const REFUSALS: usize = 64;
 /// Commands that work at a time: each may read the whole store. Others wait.
 const WORKERS: usize = 2;
 /// Progress on its way to a client; what does not fit is left out, the next one says more.
-const PROGRESS: usize = 16;
+const PROGRESS: usize = 256;
 /// How long running commands get to give up when the server stops.
 const GRACE: Duration = Duration::from_secs(5);
 

@@ -405,7 +405,7 @@ mod tests {
         check(
             "[htpp]\nlisten = \"x\"\n",
             "1:2: unknown key `htpp`\n  did you mean `http`? known here: `store`, `http`, \
-             `webhooks`, `chains`, `log`",
+             `webhooks`, `chains`, `scan`, `redis`, `log`",
         );
         check(
             "[store]\nlisten = \"x\"\n",

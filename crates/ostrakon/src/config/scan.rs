@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
-use super::file::{Check, Item};
+use super::file::{Check, Item, kind};
 use super::problem::Problem;
 use crate::admin::Hidden;
 
@@ -41,7 +41,10 @@ pub(crate) struct RedisSettings {
 pub(super) fn latest_blocks(check: &Check<'_>, item: &Spanned<Value>) -> Result<u64, Problem> {
     let number = item.get_ref().as_integer().filter(|number| LATEST.contains(number));
     number.and_then(|number| u64::try_from(number).ok()).ok_or_else(|| {
-        let what = format!("`latest_blocks` is {}", item.get_ref());
+        let what = match item.get_ref() {
+            Value::Integer(number) => format!("`latest_blocks` is {number}"),
+            other => format!("`latest_blocks` is {}", kind(other)),
+        };
         check.problem(item, what, "use a whole number from 1 to 1000000".to_owned())
     })
 }
