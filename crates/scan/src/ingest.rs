@@ -70,11 +70,7 @@ pub async fn publish(
         return Ok(None);
     }
     let below = plan.below(timeline, writer.view()).await?;
-    let cut = batch
-        .epochs
-        .first()
-        .map(|first| Cut { lane: Lane::MINED, keep: first.number.checked_sub(1).map(Height) });
-    let mut attempt = writer.begin(cut.as_slice(), plan.count()).await?;
+    let mut attempt = writer.begin(&plan.cuts, plan.count()).await?;
     let (mut spans, mut rows, mut items) = (Vec::new(), Vec::new(), Vec::new());
     if let Some(first) = batch.epochs.first() {
         let branch = attempt.branch();
@@ -113,6 +109,8 @@ async fn put(timeline: &Timeline, rows: Vec<Row>) -> Result<(), IngestError> {
 /// Which units a batch is, lane by lane.
 struct Plan<'a> {
     batch: &'a Batch,
+    /// Where lanes are left.
+    cuts: Vec<Cut>,
     /// First and last epoch of each lane above the mined one; none when it stays where it is.
     upper: Vec<(Lane, u64, u64)>,
 }
@@ -126,7 +124,7 @@ impl<'a> Plan<'a> {
         let kept = batch.epochs.first().map(|first| first.number.checked_sub(1));
         let mined = view.head(Lane::MINED).map(|head| head.height.0);
         let Some(top) = batch.epochs.last().map(|last| last.number).or(mined) else {
-            return Ok(Self { batch, upper: Vec::new() });
+            return Ok(Self { batch, cuts: Vec::new(), upper: Vec::new() });
         };
         // Where a lane goes on: above its head, or above the epoch at which the chain is left.
         let next = |lane| {
@@ -134,19 +132,28 @@ impl<'a> Plan<'a> {
             let head = kept.map_or(head, |kept| head.min(kept));
             head.map_or(0, |height| height + 1)
         };
-        let mut upper = Vec::new();
+        let (mut upper, mut cuts) = (Vec::new(), Vec::new());
+        if let Some(keep) = kept {
+            cuts.push(Cut { lane: Lane::MINED, keep: keep.map(Height) });
+        }
         if let (Some(first), Some(last)) = (batch.results.first(), batch.results.last()) {
             check_results(&batch.results, next(Lane::EXECUTED), top)?;
             upper.push((Lane::EXECUTED, first.number, last.number));
         }
         for (lane, mark) in [(CONFIRMED, batch.confirmed), (FINALIZED, batch.finalized)] {
             let (from, Some(mark)) = (next(lane), mark) else { continue };
+            if mark.saturating_add(1) < from {
+                // A node takes a mark back when it judges the risk anew.
+                cuts.push(Cut { lane, keep: mark.checked_sub(1).map(Height) });
+                upper.push((lane, mark, mark));
+                continue;
+            }
             let to = mark.min(top).min(from.saturating_add(MARKS - 1));
             if from <= to {
                 upper.push((lane, from, to));
             }
         }
-        Ok(Self { batch, upper })
+        Ok(Self { batch, cuts, upper })
     }
 
     fn count(&self) -> u64 {

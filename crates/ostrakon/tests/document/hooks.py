@@ -18,11 +18,14 @@ ADDRESS = "what a host is needs more than a pattern; private ones are refused"
 TWICE = "names of nodes are unique in their chain, and a port belongs to an address"
 PERIOD = "a period is counted for an owner only"
 RESERVED = "some words are addresses of our own"
+CHECKSUM = "the last letters of base32 are a checksum of the others"
 
 KNOWN = [
     ("GET /api/chains", "cursor", OPAQUE),
     ("GET /api/projects", "cursor", OPAQUE),
     ("GET /api/chains/{chain}/projects", "cursor", OPAQUE),
+    ("GET /api/{chain}/.*", "cursor", OPAQUE),
+    ("GET /api/{chain}/(accounts|miners)/{address}(/.*)?", "address", CHECKSUM),
     ("GET /api/projects/count", "owner", PERIOD),
     ("GET /api/projects(/count)?", "chain", RESERVED),
     ("POST /api/projects", "chain", EXISTS),

@@ -77,8 +77,10 @@ pub(super) struct Filtered {
 /// An address without transactions is an account with none.
 #[utoipa::path(get, path = "/api/{chain}/accounts/{address}", tag = "scan",
     operation_id = "scan_account",
-    params(("chain" = String, Path, description = "The chain."),
-        ("address" = String, Path, description = "0x and 40 digits, or base32.")),
+    params(("chain" = String, Path, description = "The chain.",
+            pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32),
+        ("address" = String, Path, description = "0x and 40 digits, or base32.",
+            pattern = "^(0x[0-9a-fA-F]{40}|(cfx|cfxtest|net[0-9]{1,9}):[a-z0-9]{42})$")),
     responses((status = 200, description = "The account.", body = Account)))]
 async fn account(
     State(explorers): State<Explorers>,
@@ -99,8 +101,10 @@ async fn account(
 /// have a next one.
 #[utoipa::path(get, path = "/api/{chain}/accounts/{address}/transactions", tag = "scan",
     operation_id = "scan_account_transactions",
-    params(("chain" = String, Path, description = "The chain."),
-        ("address" = String, Path, description = "0x and 40 digits, or base32."),
+    params(("chain" = String, Path, description = "The chain.",
+            pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32),
+        ("address" = String, Path, description = "0x and 40 digits, or base32.",
+            pattern = "^(0x[0-9a-fA-F]{40}|(cfx|cfxtest|net[0-9]{1,9}):[a-z0-9]{42})$"),
         Filtered, PageParams),
     responses((status = 200, description = "A page.", body = Items<AccountItem>)))]
 async fn account_transactions(
@@ -159,7 +163,8 @@ pub(super) async fn entries(
 
 /// Miners in the order of their first blocks.
 #[utoipa::path(get, path = "/api/{chain}/miners", tag = "scan", operation_id = "scan_miners",
-    params(("chain" = String, Path, description = "The chain."), Reading, PageParams),
+    params(("chain" = String, Path, description = "The chain.",
+            pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32), Reading, PageParams),
     responses((status = 200, description = "A page.", body = Items<Miner>)))]
 async fn miners(
     State(explorers): State<Explorers>,
@@ -189,8 +194,10 @@ async fn miners(
 /// A miner's blocks.
 #[utoipa::path(get, path = "/api/{chain}/miners/{address}/blocks", tag = "scan",
     operation_id = "scan_miner_blocks",
-    params(("chain" = String, Path, description = "The chain."),
-        ("address" = String, Path, description = "0x and 40 digits, or base32."),
+    params(("chain" = String, Path, description = "The chain.",
+            pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32),
+        ("address" = String, Path, description = "0x and 40 digits, or base32.",
+            pattern = "^(0x[0-9a-fA-F]{40}|(cfx|cfxtest|net[0-9]{1,9}):[a-z0-9]{42})$"),
         Reading, PageParams),
     responses((status = 200, description = "A page.", body = Items<MinerBlock>)))]
 async fn miner_blocks(

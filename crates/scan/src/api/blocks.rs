@@ -22,7 +22,8 @@ pub(super) fn routes() -> OpenApiRouter<Explorers> {
 ///
 /// The newest first, unless asked otherwise.
 #[utoipa::path(get, path = "/api/{chain}/blocks", tag = "scan", operation_id = "scan_blocks",
-    params(("chain" = String, Path, description = "The chain."), Reading, PageParams),
+    params(("chain" = String, Path, description = "The chain.",
+            pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32), Reading, PageParams),
     responses((status = 200, description = "A page.", body = Items<BlockItem>)))]
 async fn blocks(
     State(explorers): State<Explorers>,
@@ -48,8 +49,10 @@ async fn blocks(
 /// Also one that is skipped, or no longer in any epoch: its `state` says so.
 #[utoipa::path(get, path = "/api/{chain}/blocks/{hash}", tag = "scan",
     operation_id = "scan_block",
-    params(("chain" = String, Path, description = "The chain."),
-        ("hash" = String, Path, description = "0x and 64 digits.")),
+    params(("chain" = String, Path, description = "The chain.",
+            pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32),
+        ("hash" = String, Path, description = "0x and 64 digits.",
+            pattern = "^0x[0-9a-fA-F]{64}$")),
     responses((status = 200, description = "The block.", body = Block)))]
 async fn block(
     State(explorers): State<Explorers>,
@@ -66,8 +69,10 @@ async fn block(
 /// A block's transactions in order.
 #[utoipa::path(get, path = "/api/{chain}/blocks/{hash}/transactions", tag = "scan",
     operation_id = "scan_block_transactions",
-    params(("chain" = String, Path, description = "The chain."),
-        ("hash" = String, Path, description = "0x and 64 digits."), PageParams),
+    params(("chain" = String, Path, description = "The chain.",
+            pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32),
+        ("hash" = String, Path, description = "0x and 64 digits.",
+            pattern = "^0x[0-9a-fA-F]{64}$"), PageParams),
     responses((status = 200, description = "A page of hashes.", body = Items<String>)))]
 async fn block_transactions(
     State(explorers): State<Explorers>,

@@ -79,7 +79,8 @@ struct Pivot {
 
 /// How far the index of a chain is, and how much there is in it.
 #[utoipa::path(get, path = "/api/{chain}/status", tag = "scan", operation_id = "scan_status",
-    params(("chain" = String, Path, description = "The chain.")),
+    params(("chain" = String, Path, description = "The chain.",
+            pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32)),
     responses((status = 200, description = "Heads and totals.", body = Status)))]
 async fn status(
     State(explorers): State<Explorers>,
@@ -109,7 +110,8 @@ async fn status(
 
 /// Difficulty, transactions and transactions per second of the latest blocks.
 #[utoipa::path(get, path = "/api/{chain}/latest", tag = "scan", operation_id = "scan_latest",
-    params(("chain" = String, Path, description = "The chain."), Count),
+    params(("chain" = String, Path, description = "The chain.",
+            pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32), Count),
     responses((status = 200, description = "The sums.", body = LatestSums)))]
 async fn latest(
     State(explorers): State<Explorers>,
@@ -129,7 +131,8 @@ async fn latest(
 
 /// Epochs.
 #[utoipa::path(get, path = "/api/{chain}/epochs", tag = "scan", operation_id = "scan_epochs",
-    params(("chain" = String, Path, description = "The chain."), Reading, PageParams),
+    params(("chain" = String, Path, description = "The chain.",
+            pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32), Reading, PageParams),
     responses((status = 200, description = "A page.", body = Items<Epoch>)))]
 async fn epochs(
     State(explorers): State<Explorers>,
@@ -154,8 +157,10 @@ async fn epochs(
 /// An epoch.
 #[utoipa::path(get, path = "/api/{chain}/epochs/{number}", tag = "scan",
     operation_id = "scan_epoch",
-    params(("chain" = String, Path, description = "The chain."),
-        ("number" = String, Path, description = "Its number, decimal or 0x and hexadecimal.")),
+    params(("chain" = String, Path, description = "The chain.",
+            pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32),
+        ("number" = String, Path, description = "Its number, decimal or 0x and hexadecimal.",
+            pattern = "^(0x[0-9a-fA-F]{1,15}|[0-9]{1,18})$")),
     responses((status = 200, description = "The epoch.", body = Epoch)))]
 async fn epoch(
     State(explorers): State<Explorers>,
@@ -198,7 +203,8 @@ fn state(scan: &Scan<'_>, number: u64) -> &'static str {
 /// The pivot chain.
 #[utoipa::path(get, path = "/api/{chain}/pivot-chain", tag = "scan",
     operation_id = "scan_pivot_chain",
-    params(("chain" = String, Path, description = "The chain."), Reading, PageParams),
+    params(("chain" = String, Path, description = "The chain.",
+            pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32), Reading, PageParams),
     responses((status = 200, description = "A page.", body = Items<Pivot>)))]
 async fn pivot_chain(
     State(explorers): State<Explorers>,

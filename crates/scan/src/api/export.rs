@@ -201,7 +201,8 @@ fn stream<R: Reader>(opened: Opened, reader: R, format: Format) -> Response {
 /// All blocks in the order of execution.
 #[utoipa::path(get, path = "/api/{chain}/blocks/export", tag = "scan",
     operation_id = "scan_export_blocks",
-    params(("chain" = String, Path, description = "The chain."), Whole),
+    params(("chain" = String, Path, description = "The chain.",
+            pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32), Whole),
     responses((status = 200, description = "Every row.",
         content((String = "text/csv"), (String = "application/x-ndjson")))))]
 async fn blocks(
@@ -215,7 +216,8 @@ async fn blocks(
 /// All transactions in the order of first packings.
 #[utoipa::path(get, path = "/api/{chain}/transactions/export", tag = "scan",
     operation_id = "scan_export_transactions",
-    params(("chain" = String, Path, description = "The chain."), Whole),
+    params(("chain" = String, Path, description = "The chain.",
+            pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32), Whole),
     responses((status = 200, description = "Every row.",
         content((String = "text/csv"), (String = "application/x-ndjson")))))]
 async fn transactions(
@@ -229,8 +231,10 @@ async fn transactions(
 /// The whole history of an account.
 #[utoipa::path(get, path = "/api/{chain}/accounts/{address}/export", tag = "scan",
     operation_id = "scan_export_account",
-    params(("chain" = String, Path, description = "The chain."),
-        ("address" = String, Path, description = "0x and 40 digits, or base32."), OfAccount),
+    params(("chain" = String, Path, description = "The chain.",
+            pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32),
+        ("address" = String, Path, description = "0x and 40 digits, or base32.",
+            pattern = "^(0x[0-9a-fA-F]{40}|(cfx|cfxtest|net[0-9]{1,9}):[a-z0-9]{42})$"), OfAccount),
     responses((status = 200, description = "Every row.",
         content((String = "text/csv"), (String = "application/x-ndjson")))))]
 async fn account(
@@ -245,8 +249,10 @@ async fn account(
 /// All blocks of a miner.
 #[utoipa::path(get, path = "/api/{chain}/miners/{address}/export", tag = "scan",
     operation_id = "scan_export_miner",
-    params(("chain" = String, Path, description = "The chain."),
-        ("address" = String, Path, description = "0x and 40 digits, or base32."), Whole),
+    params(("chain" = String, Path, description = "The chain.",
+            pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32),
+        ("address" = String, Path, description = "0x and 40 digits, or base32.",
+            pattern = "^(0x[0-9a-fA-F]{40}|(cfx|cfxtest|net[0-9]{1,9}):[a-z0-9]{42})$"), Whole),
     responses((status = 200, description = "Every row.",
         content((String = "text/csv"), (String = "application/x-ndjson")))))]
 async fn miner(

@@ -108,7 +108,8 @@ impl SwitchItem {
 ///
 /// A page may be shorter than asked for and still have a next one.
 #[utoipa::path(get, path = "/api/{chain}/journal", tag = "scan", operation_id = "scan_journal",
-    params(("chain" = String, Path, description = "The chain."), PageParams),
+    params(("chain" = String, Path, description = "The chain.",
+            pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32), PageParams),
     responses((status = 200, description = "A page.", body = Items<SwitchItem>)))]
 async fn switches(
     State(explorers): State<Explorers>,
@@ -135,8 +136,9 @@ async fn switches(
 /// A switch: which epochs were popped, and where everything in them went.
 #[utoipa::path(get, path = "/api/{chain}/journal/{number}", tag = "scan",
     operation_id = "scan_switch",
-    params(("chain" = String, Path, description = "The chain."),
-        ("number" = u64, Path, description = "Its number.")),
+    params(("chain" = String, Path, description = "The chain.",
+            pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32),
+        ("number" = u64, Path, description = "Its number.", minimum = 0)),
     responses((status = 200, description = "The switch.", body = SwitchDetail)))]
 async fn switch(
     State(explorers): State<Explorers>,

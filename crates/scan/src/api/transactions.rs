@@ -49,7 +49,8 @@ struct Packings {
 /// Transactions in the order of first packings.
 #[utoipa::path(get, path = "/api/{chain}/transactions", tag = "scan",
     operation_id = "scan_transactions",
-    params(("chain" = String, Path, description = "The chain."), Reading, PageParams),
+    params(("chain" = String, Path, description = "The chain.",
+            pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32), Reading, PageParams),
     responses((status = 200, description = "A page.", body = Items<TransactionItem>)))]
 async fn transactions(
     State(explorers): State<Explorers>,
@@ -75,8 +76,10 @@ async fn transactions(
 /// Also one that no block of the chain packs any more: `firstBlockHash` is null then.
 #[utoipa::path(get, path = "/api/{chain}/transactions/{hash}", tag = "scan",
     operation_id = "scan_transaction",
-    params(("chain" = String, Path, description = "The chain."),
-        ("hash" = String, Path, description = "0x and 64 digits.")),
+    params(("chain" = String, Path, description = "The chain.",
+            pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32),
+        ("hash" = String, Path, description = "0x and 64 digits.",
+            pattern = "^0x[0-9a-fA-F]{64}$")),
     responses((status = 200, description = "The transaction.", body = Transaction)))]
 async fn transaction(
     State(explorers): State<Explorers>,
@@ -93,8 +96,10 @@ async fn transaction(
 /// The same transaction may be packed in several branches that are merged later.
 #[utoipa::path(get, path = "/api/{chain}/transactions/{hash}/packings", tag = "scan",
     operation_id = "scan_packings",
-    params(("chain" = String, Path, description = "The chain."),
-        ("hash" = String, Path, description = "0x and 64 digits.")),
+    params(("chain" = String, Path, description = "The chain.",
+            pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32),
+        ("hash" = String, Path, description = "0x and 64 digits.",
+            pattern = "^0x[0-9a-fA-F]{64}$")),
     responses((status = 200, description = "The packings.", body = Packings)))]
 async fn packings(
     State(explorers): State<Explorers>,
