@@ -57,7 +57,8 @@ impl Meter {
     }
 }
 
-fn cpu_time() -> Duration {
+/// Processor time of this process, all threads.
+pub(crate) fn cpu_time() -> Duration {
     let now = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(now.tv_sec.cast_unsigned(), u32::try_from(now.tv_nsec).unwrap_or(0))
 }
