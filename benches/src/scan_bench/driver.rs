@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::data::{self, Epoch, Place};
+use crate::measure::cpu_of_threads;
 
 /// Epochs that are made before they are fed: making them is not measured.
 const MADE: u64 = 200;
@@ -12,6 +13,8 @@ const MADE: u64 = 200;
 pub(crate) const BATCH: usize = 50;
 /// Reads of each kind while nothing else happens.
 const IDLE_READS: u64 = 2_000;
+/// Name of the threads that flush and compact.
+const BACKGROUND: &str = "fjall:worker";
 /// The branch of a deep switch, which no other switch uses.
 const DEEP: u64 = 10_000;
 /// Between rounds of reads while epochs are fed, so that readers do not starve the feed.
@@ -92,8 +95,10 @@ pub(crate) struct Fed {
     pub(crate) wall: Duration,
     /// Processor time of the store.
     pub(crate) cpu: Duration,
-    /// Of the thread that feeds it; where the store is in this process it is part of `cpu`.
+    /// Of the thread that feeds it, and that derives and encodes where the store is in this process.
     pub(crate) client: Duration,
+    /// What of `cpu` is flushing and compaction in this process.
+    pub(crate) background: Duration,
 }
 
 impl Fed {
@@ -118,13 +123,15 @@ pub(crate) fn thread_cpu() -> Duration {
 struct Meter {
     before: Duration,
     begun: Duration,
+    background: Duration,
     fed: Fed,
 }
 
 impl Meter {
     fn begin<L: Layout>(layout: &mut L) -> anyhow::Result<Self> {
         layout.settle()?;
-        Ok(Self { before: layout.cpu()?, begun: thread_cpu(), fed: Fed::default() })
+        let background = cpu_of_threads(BACKGROUND);
+        Ok(Self { before: layout.cpu()?, begun: thread_cpu(), background, fed: Fed::default() })
     }
 
     fn work(&mut self, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
@@ -141,8 +148,9 @@ impl Meter {
         self.fed.epochs = epochs;
         self.fed.cpu = layout.cpu()?.saturating_sub(self.before);
         if L::IN_PROCESS {
-            self.fed.cpu = self.fed.cpu.saturating_sub(made);
-            self.fed.client = Duration::ZERO;
+            let background = cpu_of_threads(BACKGROUND);
+            self.fed.background = background.saturating_sub(self.background);
+            self.fed.cpu = self.fed.cpu.saturating_sub(made + self.fed.client);
         }
         Ok(self.fed)
     }

@@ -75,6 +75,24 @@ impl All {
         self.bytes();
         reads("idle", &self.ours.idle, &self.redis.idle);
         reads("feeding", &self.ours.busy, &self.redis.busy);
+        println!("\nwhere ours spends processor time, µs an epoch:");
+        let feeds = [
+            ("one by one", self.ours.singles),
+            ("batches of 50", self.ours.batches),
+            ("one popped, one pushed", self.ours.switches),
+            ("many popped, as many pushed", self.ours.deep),
+        ];
+        for (name, fed) in feeds {
+            let each = |cpu: Duration| cpu.as_secs_f64() * 1e6 / fed.epochs as f64;
+            println!(
+                "{name}: look up, derive, encode {:.0}; write the journal and memtables {:.0}; \
+                 flush and compact {:.0}",
+                each(fed.client),
+                each(fed.cpu.saturating_sub(fed.background)),
+                each(fed.background)
+            );
+        }
+        println!("reading messages: {:.0}", self.messages.as_secs_f64() * 1e6);
     }
 
     fn feed(&self, name: &str, ours: &Fed, redis: &Fed) {
