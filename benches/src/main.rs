@@ -3,6 +3,7 @@
 mod cluster_bench;
 mod kernel_bench;
 mod measure;
+mod scan_bench;
 mod store_bench;
 
 use anyhow::bail;
@@ -12,7 +13,8 @@ fn main() -> anyhow::Result<()> {
     match name.as_str() {
         "cluster" => cluster_bench::run(),
         "kernel" => kernel_bench::run(),
+        "scan" => scan_bench::run(),
         "store" => store_bench::run(),
-        _ => bail!("there is no bench {name:?}; benches: cluster, kernel, store"),
+        _ => bail!("there is no bench {name:?}; benches: cluster, kernel, scan, store"),
     }
 }

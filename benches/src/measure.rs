@@ -57,9 +57,22 @@ impl Meter {
     }
 }
 
-fn cpu_time() -> Duration {
+/// Processor time of this process, all threads.
+pub(crate) fn cpu_time() -> Duration {
     let now = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(now.tv_sec.cast_unsigned(), u32::try_from(now.tv_nsec).unwrap_or(0))
+}
+
+/// Processor time of the threads of this process that have a name. Those that ended are missing.
+pub(crate) fn cpu_of_threads(name: &str) -> Duration {
+    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten();
+    let cpu = |path: std::path::PathBuf| {
+        let text = fs::read_to_string(path.join("schedstat")).ok()?;
+        let nanoseconds = text.split_whitespace().next()?.parse().ok()?;
+        let named = fs::read_to_string(path.join("comm")).ok()?;
+        (named.trim() == name).then_some(Duration::from_nanos(nanoseconds))
+    };
+    tasks.filter_map(|entry| cpu(entry.ok()?.path())).sum()
 }
 
 fn written_bytes() -> u64 {

@@ -10,6 +10,11 @@ use crate::tables::{
     ACCOUNT_TRANSACTIONS, AccountLine, BUCKET, ByAddress, LIST_BUCKETS, MINER_BLOCKS, MinerLine,
 };
 
+/// Rows that a look for the newest one reads at first; nearly always the first of them counts.
+const FIRST_LOOK: usize = 4;
+/// Rows that it reads at a time when attempts that were given up lie above it.
+const LOOK: usize = 64;
+
 /// A list that every address may have one of.
 pub(crate) struct Grown<V: 'static> {
     /// Tells it from the others in the directory.
@@ -66,27 +71,27 @@ impl<V: Serialize + DeserializeOwned> Grown<V> {
     ) -> Result<u64, ViewError> {
         let directory = (timeline.chain().clone(), self.number, address.0);
         let newest = |limit| PageRequest { order: Order::Descending, ..PageRequest::first(limit) };
-        let mut request = newest(64);
+        let mut request = newest(FIRST_LOOK);
         let bucket = loop {
             let page =
                 timeline.visible_page(sight, &LIST_BUCKETS, &directory, request.clone()).await?;
             if let Some(((bucket, _), ())) = page.rows.first() {
                 break *bucket;
             }
-            request.cursor = page.next;
+            (request.cursor, request.limit) = (page.next, LOOK);
             if request.cursor.is_none() {
                 return Ok(0);
             }
         };
         let partition = Sequenced((timeline.chain().clone(), address.0), bucket * BUCKET);
-        let mut request = newest(64);
+        let mut request = newest(FIRST_LOOK);
         loop {
             let page =
                 timeline.visible_page(sight, self.table, &partition, request.clone()).await?;
             if let Some(((position, _), _)) = page.rows.first() {
                 return Ok(position + 1);
             }
-            request.cursor = page.next;
+            (request.cursor, request.limit) = (page.next, LOOK);
             if request.cursor.is_none() {
                 // The bucket was begun by a unit that this sight sees, so its first entry is there.
                 return Ok(bucket * BUCKET);

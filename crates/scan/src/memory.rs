@@ -2,10 +2,12 @@
 //!
 //! How many entries an account has stands in the store, two reads away; at the head of a chain the
 //! same few thousand accounts come again and again. Only the writer publishes, so what it derived
-//! is what is there, as long as the next batch stands on the one before. After anything else it
-//! forgets everything and reads.
+//! is what is there, as long as the next batch stands on the one before. When it stands on an
+//! earlier one that was published lately, the counts go back to what they were then: a switch at
+//! the head of the chain costs no more reads than growth does. After anything else it forgets
+//! everything and reads.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::Hash as Key;
 
 use futures_util::{StreamExt as _, TryStreamExt as _};
@@ -19,6 +21,10 @@ use crate::{Address, EpochInput, Hash};
 
 /// Entries of one generation.
 const GENERATION: usize = 100_000;
+/// Batches that can be taken back, and counts of one of them. A switch at the head leaves a few
+/// epochs, and those came one by one.
+const STEPS: usize = 128;
+const STEP_COUNTS: usize = 5_000;
 /// Reads at a time: on a cluster each is a journey.
 const AT_ONCE: usize = 32;
 /// Keys of one read.
@@ -32,6 +38,20 @@ pub struct Memory {
     totals: Totals,
     accounts: Generations<Address>,
     miners: Generations<Address>,
+    /// The latest batches, the newest last.
+    steps: VecDeque<Step>,
+    /// The batch that is being derived.
+    begun: Option<Step>,
+}
+
+/// What there was before a batch, of all that it changed.
+#[derive(Debug)]
+struct Step {
+    /// Its first epoch, and the pivot that stands on.
+    at: (u64, Hash),
+    totals: Totals,
+    accounts: Vec<(Address, u64)>,
+    miners: Vec<(Address, u64)>,
 }
 
 /// Counts that were used lately: two maps, of which the older one is dropped as a whole.
@@ -72,7 +92,8 @@ impl Memory {
         (first, parent): (u64, Option<Hash>),
         needed: &Needed,
     ) -> Result<Before, ViewError> {
-        if self.next.is_none() || self.next != parent.map(|parent| (first, parent)) {
+        let at = parent.map(|parent| (first, parent));
+        if (at.is_none() || self.next != at) && !self.step_back(at) {
             *self = Self { totals: totals(timeline, sight, first).await?, ..Self::default() };
         }
         let mut before = Before { totals: self.totals, ..Before::default() };
@@ -95,7 +116,27 @@ impl Memory {
                 before.miners.insert(*address, count);
             }
         }
+        self.begun = at.map(|at| Step {
+            at,
+            totals: before.totals,
+            accounts: before.accounts.iter().map(|(address, count)| (*address, *count)).collect(),
+            miners: before.miners.iter().map(|(address, count)| (*address, *count)).collect(),
+        });
         Ok(before)
+    }
+
+    /// Takes batches back down to the one that began here; whether there is such a one.
+    fn step_back(&mut self, at: Option<(u64, Hash)>) -> bool {
+        let Some(found) = self.steps.iter().rposition(|step| Some(step.at) == at) else {
+            return false;
+        };
+        for step in self.steps.drain(found..).rev() {
+            self.totals = step.totals;
+            self.accounts.put(step.accounts);
+            self.miners.put(step.miners);
+        }
+        self.next = at;
+        true
     }
 
     /// Remembers what there is after the last epoch of a batch.
@@ -105,6 +146,14 @@ impl Memory {
         self.totals = before.totals;
         self.accounts.put(before.accounts);
         self.miners.put(before.miners);
+        // One that is too large cannot be taken back, and so none before it can.
+        match self.begun.take().filter(|step| step.accounts.len() <= STEP_COUNTS) {
+            Some(step) => self.steps.push_back(step),
+            None => self.steps.clear(),
+        }
+        if self.steps.len() > STEPS {
+            self.steps.pop_front();
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 use store::DecodeError;
 
@@ -164,8 +165,34 @@ pub struct ReceiptInput {
 }
 
 /// Fields of a node's message, packed.
-#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct Fields(Vec<u8>);
+
+// As bytes and not as a list of numbers: the same bytes in a row, but copied at once.
+impl Serialize for Fields {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Bytes;
+        impl Visitor<'_> for Bytes {
+            type Value = Fields;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("packed fields")
+            }
+            fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Fields, E> {
+                Ok(Fields(bytes.to_vec()))
+            }
+            fn visit_byte_buf<E: de::Error>(self, bytes: Vec<u8>) -> Result<Fields, E> {
+                Ok(Fields(bytes))
+            }
+        }
+        deserializer.deserialize_byte_buf(Bytes)
+    }
+}
 
 impl Fields {
     /// Packs them.
@@ -203,6 +230,17 @@ impl EpochInput {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn packed_fields_are_stored_as_the_list_of_numbers_that_older_rows_have() {
+        for length in [0, 1, 127, 128, 300] {
+            let bytes: Vec<u8> = (0..length).map(|at| at as u8 ^ 0x81).collect();
+            let stored = store::encode_serde(&bytes, Vec::new());
+            let fields = Fields(bytes);
+            assert_eq!(store::encode_serde(&fields, Vec::new()), stored);
+            assert_eq!(store::decode_serde::<Fields>(&stored).as_ref(), Ok(&fields));
+        }
+    }
 
     #[test]
     fn a_hash_is_read_as_it_is_written_and_nothing_else() {

@@ -2,13 +2,32 @@
 
 use std::collections::BTreeMap;
 
-use scan::query::Scan;
+use scan::query::{Scan, Stretch};
 use scan::tables::Direction;
 use scan::{Address, BlockInput, EpochInput, Hash};
 use store::Order;
+use timeline::ViewError;
 
 /// Blocks that count as the latest. Small, so that its edge lies everywhere.
 const LATEST: u64 = 7;
+/// Entries that are read at a time.
+const PAGE: usize = 500;
+
+/// A whole list, page by page.
+async fn whole<T>(
+    read: impl AsyncFn(Stretch) -> Result<Vec<(u64, T)>, ViewError>,
+) -> Vec<(u64, T)> {
+    let mut found: Vec<(u64, T)> = Vec::new();
+    loop {
+        let start = found.last().map_or(0, |(last, _)| last + 1);
+        let page = read((start, Order::Ascending, PAGE)).await.expect("read");
+        let end = page.len() < PAGE;
+        found.extend(page);
+        if end {
+            return found;
+        }
+    }
+}
 
 /// The paper's keys, made from nothing but the epochs of the chain, from the first one on.
 #[derive(Default)]
@@ -69,8 +88,7 @@ impl Model {
 
     /// Everything the index says, against the model.
     pub(crate) async fn check(&self, scan: &Scan<'_>) {
-        let all = (0, Order::Ascending, 1000);
-        let listed = scan.blocks(all).await.expect("read");
+        let listed = whole(async |page| scan.blocks(page).await).await;
         assert_eq!(listed.len(), self.blocks.len());
         for ((order, line), (hash, epoch, pivot, ..)) in listed.iter().zip(&self.blocks) {
             assert_eq!((line.hash, line.epoch, line.is_pivot), (*hash, *epoch, *pivot));
@@ -79,7 +97,7 @@ impl Model {
             assert_eq!((seat.order, seat.epoch, seat.is_pivot), (Some(*order), *epoch, *pivot));
             assert_eq!(seat.new_transactions, self.new.get(hash).copied().unwrap_or(0));
         }
-        let transactions = scan.transactions(all).await.expect("read");
+        let transactions = whole(async |page| scan.transactions(page).await).await;
         let hashes: Vec<_> = transactions.iter().map(|(_, line)| line.hash).collect();
         assert_eq!(hashes, self.transactions);
         for hash in &hashes {
@@ -87,23 +105,23 @@ impl Model {
             let packings: Vec<_> = found.packings.iter().map(|(_, it)| it.block).collect();
             assert_eq!(packings, self.packings[hash]);
         }
-        let miners = scan.miners(all).await.expect("read");
+        let miners = whole(async |page| scan.miners(page).await).await;
         let miners: Vec<_> = miners.iter().map(|(_, it)| (it.address, it.block)).collect();
         assert_eq!(miners, self.miners);
-        self.check_lists(scan, all).await;
+        self.check_lists(scan).await;
         self.check_sums(scan).await;
     }
 
-    async fn check_lists(&self, scan: &Scan<'_>, all: (u64, Order, usize)) {
+    async fn check_lists(&self, scan: &Scan<'_>) {
         for (address, lines) in &self.accounts {
-            let found = scan.account(*address, all).await.expect("read");
+            let found = whole(async |page| scan.account(*address, page).await).await;
             let found: Vec<_> =
                 found.into_iter().map(|(_, it)| (it.hash, it.direction, it.timestamp)).collect();
             assert_eq!(found, *lines);
             assert_eq!(scan.account_count(*address).await.expect("read"), lines.len() as u64);
         }
         for (address, hashes) in &self.mined {
-            let found = scan.miner(*address, all).await.expect("read");
+            let found = whole(async |page| scan.miner(*address, page).await).await;
             assert_eq!(found.iter().map(|(_, it)| it.hash).collect::<Vec<_>>(), *hashes);
         }
     }
