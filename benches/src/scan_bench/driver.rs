@@ -39,6 +39,8 @@ pub(crate) trait Layout: Send {
     fn cpu(&self) -> anyhow::Result<Duration>;
     /// Waits until nothing is left to do.
     fn settle(&mut self) -> anyhow::Result<()>;
+    /// Bytes that it needs now, counted in two ways.
+    fn bytes(&mut self) -> anyhow::Result<(u64, u64)>;
     /// A reader of its own.
     fn reader(&self) -> anyhow::Result<Self::Reader>;
 }
@@ -95,7 +97,7 @@ pub(crate) struct Fed {
     pub(crate) wall: Duration,
     /// Processor time of the store.
     pub(crate) cpu: Duration,
-    /// Of the thread that feeds it, and that derives and encodes where the store is in this process.
+    /// Of the thread that feeds it; where the store is in this process it derives and encodes.
     pub(crate) client: Duration,
     /// What of `cpu` is flushing and compaction in this process.
     pub(crate) background: Duration,

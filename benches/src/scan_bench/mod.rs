@@ -35,6 +35,8 @@ pub(crate) struct Measured {
     deep: Fed,
     idle: [Latency; 5],
     busy: [Latency; 5],
+    /// Ours: of the directory, of the tables. Redis: in memory, of the rewritten file.
+    bytes: (u64, u64),
 }
 
 pub(crate) fn run() -> anyhow::Result<()> {
@@ -44,17 +46,15 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let mut ours = ours::Ours::open()?;
     let measured = measure(&mut ours, counts)?;
     let messages = ours.messages / u32::try_from(ours.read)?;
-    let bytes = ours.bytes()?;
+    drop(ours);
     let mut redis = paper::Paper::start()?;
     let (empty, _) = redis.bytes()?;
-    let peer = measure(&mut redis, counts)?;
-    let (memory, file) = redis.bytes()?;
+    let mut peer = measure(&mut redis, counts)?;
+    peer.bytes.0 = peer.bytes.0.saturating_sub(empty);
     let all = report::All {
         ours: measured,
         redis: peer,
         transactions: counts.stored() * data::BLOCKS * data::TRANSACTIONS,
-        our_bytes: bytes,
-        redis_bytes: (memory.saturating_sub(empty), file),
         messages,
     };
     all.print();
@@ -80,7 +80,9 @@ fn measure<L: Layout>(layout: &mut L, counts: Counts) -> anyhow::Result<Measured
     let idle = driver::idle_reads(layout, next)?;
     let end = next + counts.beside;
     let busy = driver::busy_reads(layout, (next, end), singles.rate() / 2.0)?;
+    // Before the switches: Redis deletes what is popped at once, ours when it sweeps.
+    let bytes = layout.bytes()?;
     let switches = driver::switch(layout, end - 1, counts.switches)?;
     let deep = driver::deep_switch(layout, (end, counts.switches))?;
-    Ok(Measured { singles, batches, switches, deep, idle, busy })
+    Ok(Measured { singles, batches, switches, deep, idle, busy, bytes })
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use scan::ingest::{Batch, publish};
 use scan::query::Scan;
 use scan::{Address, EpochInput, Hash, Memory};
-use store::{Engine, Maintenance as _, Order, Schema, Store};
+use store::{Engine, Order, Schema, Store};
 use store_fjall::{FjallEngine, Options};
 use tempfile::TempDir;
 use timeline::{Settings, Timeline, Watch, Writer, WriterId};
@@ -24,7 +24,6 @@ const PAGE: usize = 20;
 /// A store with one chain, and its writer.
 pub(crate) struct Ours {
     runtime: Arc<Runtime>,
-    engine: Arc<FjallEngine>,
     timeline: Timeline,
     writer: Writer,
     memory: Memory,
@@ -44,29 +43,13 @@ impl Ours {
         let timeline = timeline::schema();
         let schema = Schema::new(timeline.tables().chain(scan::tables::tables()));
         let engine = Arc::new(FjallEngine::open(&Options::new(directory.path()), &schema)?);
-        let store = Store::new(engine.clone() as Arc<dyn Engine>, 0);
+        let store = Store::new(engine as Arc<dyn Engine>, 0);
         let timeline = Timeline::new(store, "conflux".into(), Settings::default());
         let mut watch = Watch::default();
         let writer = runtime.block_on(timeline.lead(WriterId([1; 16]), &mut watch))?;
         let writer = writer.ok_or_else(|| anyhow::anyhow!("somebody else leads"))?;
         let (memory, messages) = (Memory::default(), Duration::ZERO);
-        Ok(Self { runtime, engine, timeline, writer, memory, messages, read: 0, directory })
-    }
-
-    /// Bytes of the directory as it is, and of its tables once all is in them.
-    pub(crate) fn bytes(self) -> anyhow::Result<(u64, u64)> {
-        measure::settle();
-        let running = disk_bytes(self.directory.path());
-        self.runtime.block_on(self.engine.close())?;
-        measure::settle();
-        let mut tables = 0;
-        for entry in std::fs::read_dir(self.directory.path().join("fjall"))? {
-            let path = entry?.path();
-            if path.is_dir() {
-                tables += disk_bytes(&path);
-            }
-        }
-        Ok((running, tables))
+        Ok(Self { runtime, timeline, writer, memory, messages, read: 0, directory })
     }
 }
 
@@ -103,6 +86,20 @@ impl Layout for Ours {
     fn settle(&mut self) -> anyhow::Result<()> {
         measure::settle();
         Ok(())
+    }
+
+    /// Of the directory, and of its tables alone.
+    fn bytes(&mut self) -> anyhow::Result<(u64, u64)> {
+        measure::settle();
+        let directory = disk_bytes(self.directory.path());
+        let mut tables = 0;
+        for entry in std::fs::read_dir(self.directory.path().join("fjall"))? {
+            let path = entry?.path();
+            if path.is_dir() {
+                tables += disk_bytes(&path);
+            }
+        }
+        Ok((directory, tables))
     }
 
     fn reader(&self) -> anyhow::Result<OurReader> {

@@ -200,14 +200,6 @@ impl Paper {
         }
         Ok(())
     }
-
-    /// Bytes in memory, and bytes of the append-only file once it is rewritten.
-    pub(crate) fn bytes(&mut self) -> anyhow::Result<(u64, u64)> {
-        self.wait_for_rewrite()?;
-        self.server.cli(&["BGREWRITEAOF"])?;
-        self.wait_for_rewrite()?;
-        Ok((self.info("used_memory")?, disk_bytes(&self.directory.join("appendonlydir"))))
-    }
 }
 
 fn push_transaction(client: &mut Client, block: &Block, transaction: &Transaction) {
@@ -285,6 +277,14 @@ impl Layout for Paper {
         // What is synced every second is synced.
         std::thread::sleep(Duration::from_millis(1100));
         Ok(())
+    }
+
+    /// In memory, and of the append-only file once it is rewritten.
+    fn bytes(&mut self) -> anyhow::Result<(u64, u64)> {
+        self.wait_for_rewrite()?;
+        self.server.cli(&["BGREWRITEAOF"])?;
+        self.wait_for_rewrite()?;
+        Ok((self.info("used_memory")?, disk_bytes(&self.directory.join("appendonlydir"))))
     }
 
     fn reader(&self) -> anyhow::Result<PaperReader> {

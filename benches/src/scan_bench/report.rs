@@ -31,10 +31,6 @@ pub(crate) struct All {
     pub(crate) redis: Measured,
     /// On the chain at the end.
     pub(crate) transactions: u64,
-    /// While it runs, and of the tables alone.
-    pub(crate) our_bytes: (u64, u64),
-    /// In memory, and of the rewritten file.
-    pub(crate) redis_bytes: (u64, u64),
     /// Processor time of reading an epoch's messages, on our side.
     pub(crate) messages: Duration,
 }
@@ -110,8 +106,8 @@ impl All {
 
     fn bytes(&self) {
         let each = |bytes: u64| bytes as f64 / self.transactions as f64;
-        let (directory, tables) = (each(self.our_bytes.0), each(self.our_bytes.1));
-        let (memory, file) = (each(self.redis_bytes.0), each(self.redis_bytes.1));
+        let (directory, tables) = (each(self.ours.bytes.0), each(self.ours.bytes.1));
+        let (memory, file) = (each(self.redis.bytes.0), each(self.redis.bytes.1));
         let pairs = [
             ("directory to memory", directory, memory),
             ("tables to memory", tables, memory),

@@ -190,3 +190,68 @@ async fn totals(timeline: &Timeline, sight: &dyn Sight, first: u64) -> Result<To
     let found = timeline.first_visible(sight, &EPOCHS, &partition, from, to).await?;
     Ok(found.map(|(_, row)| row.totals).unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use store::{ModelEngine, Store};
+    use timeline::{Cut, Height, Lane, Settings, Watch, WriterId};
+
+    use super::*;
+    use crate::ingest::{Batch, publish};
+    use crate::{BlockInput, Fields, TransactionInput};
+
+    fn epoch(rng: &mut fastrand::Rng, number: u64, parent: Hash) -> EpochInput {
+        let mut hash = || Hash(std::array::from_fn(|_| rng.u8(..)));
+        let (block, transactions) = (hash(), [hash(), hash(), hash()]);
+        let transaction = |hash| TransactionInput {
+            hash,
+            from: Address([rng.u8(0..9); 20]),
+            to: Some(Address([rng.u8(0..9); 20])),
+            creates: None,
+            facts: Fields::default(),
+        };
+        let transactions = transactions.map(transaction).to_vec();
+        let (miner, facts) = (Address([rng.u8(0..4); 20]), Fields::default());
+        let hash = block;
+        let block =
+            BlockInput { hash, parent, miner, difficulty: 3, timestamp: 1, facts, transactions };
+        EpochInput { number, blocks: vec![block], skipped: Vec::new() }
+    }
+
+    #[tokio::test]
+    async fn after_switches_it_knows_what_a_new_one_reads() {
+        let seed = fastrand::u64(..);
+        println!("seed {seed}");
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let store = Store::new(Arc::new(ModelEngine::default()), 0);
+        let timeline = Timeline::new(store, "c".into(), Settings::default());
+        let writer = timeline.lead(WriterId([1; 16]), &mut Watch::default()).await.expect("led");
+        let mut writer = writer.expect("nobody else is there");
+        let (mut memory, mut pivots, mut switches) = (Memory::default(), Vec::new(), 0);
+        for _ in 0..100 {
+            let fork = pivots.len().saturating_sub(rng.usize(0..4));
+            switches += usize::from(fork > 0 && fork < pivots.len());
+            pivots.truncate(fork);
+            let parent = pivots.last().copied().unwrap_or(Hash([0; 32]));
+            let mut epochs = vec![epoch(&mut rng, fork as u64, parent)];
+            if rng.u8(0..5) == 0 {
+                let parent = epochs[0].blocks[0].hash;
+                epochs.push(epoch(&mut rng, fork as u64 + 1, parent));
+            }
+            pivots.extend(epochs.iter().map(|epoch| epoch.blocks[0].hash));
+            let keep = fork.checked_sub(1).map(|below| Height(below as u64));
+            let cut = Cut { lane: Lane::MINED, keep };
+            let attempt = writer.begin(&[cut], 1).await.expect("begun");
+            let (at, needed) = ((fork as u64, Some(parent)), Needed::of(&epochs));
+            let kept = memory.before(&timeline, attempt.branch(), at, &needed).await;
+            let mut new = Memory::default();
+            let read = new.before(&timeline, attempt.branch(), at, &needed).await;
+            assert_eq!(kept.expect("read"), read.expect("read"));
+            let batch = Batch { epochs, ..Batch::default() };
+            publish(&timeline, &mut writer, &mut memory, &batch).await.expect("published");
+        }
+        assert!(switches > 10 && !memory.steps.is_empty(), "{switches} switches");
+    }
+}
