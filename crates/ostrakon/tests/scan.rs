@@ -18,6 +18,34 @@ fn killed_with_9_again_and_again_the_index_is_the_same() {
     treegraph::killed(&place, &node, "o.toml");
 }
 
+#[test]
+fn when_a_node_dies_the_next_one_is_followed() {
+    let Some(conflux) = require(conflux::install()) else { return };
+    let (mut one, two) = (conflux.start().expect("starts"), conflux.start().expect("starts"));
+    one.connect(&two).expect("connected");
+    one.empty_blocks(5).expect("mined");
+    one.wait_agreed(&two).expect("they agree");
+    let place = Place::new();
+    let second = format!(
+        "[[chains.conflux.nodes]]\nname = \"two\"\nhttp = \"{}\"\npriority = 1\n",
+        two.http()
+    );
+    let chain = chain(&one) + &second;
+    place.write("o.toml", format!("[store]\ndirectory = \"data\"\n{chain}"));
+    place.run("schema apply --config o.toml").ok();
+    let server = place.serve("run --config o.toml");
+    treegraph::wait(&server, &one);
+    one.process().kill();
+    two.empty_blocks(7).expect("mined");
+    treegraph::wait(&server, &two);
+    let metrics = server.get("/metrics");
+    let failures = metrics.lines().find(|line| line.starts_with("ostrakon_scan_failures_total{"));
+    assert!(!failures.expect("measured").ends_with(" 0"), "{failures:?}");
+    let report = place.run(&format!("verify scan conflux --node {} --config o.toml", two.http()));
+    assert!(report.ok().contains("scan.epochs"), "compared");
+    assert!(server.terminate().success());
+}
+
 /// Status, code and detail of a refusal.
 fn refused(server: &Server, path: &str) -> (u64, String, String) {
     let problem = ask(server, path);

@@ -10,7 +10,7 @@ use scan::Memory;
 use scan::follow::{FollowError, Follower, Stepped};
 use scan::query::Scan;
 use scan::source::{Node, SourceError};
-use store::{ModelEngine, Order, Store, Task};
+use store::{Maintenance as _, ModelEngine, Order, Store, Task};
 use timeline::{Lane, Settings, Timeline, Watch, Writer, WriterId};
 
 async fn chain() -> (Timeline, Writer) {
@@ -165,4 +165,53 @@ async fn a_node_of_another_chain_pops_nothing() {
     let error = step(&timeline, &mut writer, &gone).await.expect_err("nobody is there");
     assert!(matches!(error, FollowError::Source(SourceError::Silent(_))), "{error}");
     check(&timeline, &client(&ours)).await;
+}
+
+/// Every row of the tables that an epoch writes and a sweep removes.
+async fn stamped(engine: &ModelEngine) -> u64 {
+    let tables = ["scan.epochs", "scan.blocks_in_order", "scan.block_seats", "scan.packings"];
+    let walker = engine.walk().await.expect("a walker");
+    let mut rows = 0;
+    for table in scan::tables::tables().into_iter().filter(|it| tables.contains(&it.name())) {
+        rows += store::digest_table(walker.as_ref(), table).await.expect("walked").entries;
+    }
+    rows
+}
+
+#[tokio::test]
+async fn popped_epochs_are_swept_and_nothing_else_is() {
+    let engine = Arc::new(ModelEngine::default());
+    let settings = Settings { sweep_delay: Duration::ZERO, ..Settings::default() };
+    let timeline = Timeline::new(Store::new(engine.clone(), 0), "conflux".into(), settings);
+    let writer = timeline.lead(WriterId([1; 16]), &mut Watch::default()).await.expect("led");
+    let mut writer = writer.expect("nobody else is there");
+    let devnet = devnet().await;
+    let node = client(&devnet);
+    let mut popped = 0;
+    for step in 0..80 {
+        if step % 10 == 9 {
+            devnet.switch(3);
+        }
+        devnet.step();
+        popped += catch_up(&timeline, &mut writer, &node).await;
+    }
+    assert!(popped > 10, "{popped} epochs popped");
+    let view = timeline.view().await.expect("read");
+    let before = scan::verify::digest(&timeline, &view).await.expect("read");
+    let rows = stamped(&engine).await;
+    let mut sweeper = timeline::Sweeper::new(timeline.clone());
+    let mut swept = 0;
+    for _ in 0..3 {
+        swept += scan::run::sweep(&timeline, &mut sweeper).await.expect("swept");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(swept >= popped, "{swept} units swept of {popped} epochs");
+    let left = stamped(&engine).await;
+    let after = scan::verify::digest(&timeline, &view).await.expect("read");
+    assert_eq!(before, after, "a sweep changed what is seen");
+    let totals = Scan::new(&timeline, &view).totals().await.expect("read");
+    let epochs = view.head(Lane::MINED).expect("a head").height.0 + 1;
+    let seen = epochs + 2 * totals.blocks + totals.packed;
+    println!("{popped} epochs popped, {swept} units swept, {rows} rows before, {left} after");
+    assert_eq!(left, seen, "rows of popped epochs are left");
 }

@@ -25,6 +25,7 @@ use crate::explorer::Explorers;
 
 pub use progress::{Counter, Progress};
 pub use runner::Runner;
+pub use sweeper::sweep;
 pub use teller::TellError;
 
 /// How often the registry is looked at.

@@ -17,7 +17,10 @@ use crate::tables::{
 };
 
 /// Sweeps what is due; how many units.
-pub(crate) async fn sweep(timeline: &Timeline, sweeper: &mut Sweeper) -> Result<usize, SweepError> {
+///
+/// # Errors
+/// When the store fails. What was not swept is due again.
+pub async fn sweep(timeline: &Timeline, sweeper: &mut Sweeper) -> Result<usize, SweepError> {
     let mut due = sweeper.due().await?;
     // Results first: they are found by the rows of their epoch.
     due.sort_by_key(|(_, seat)| std::cmp::Reverse(seat.lane));

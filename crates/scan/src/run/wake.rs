@@ -50,3 +50,37 @@ async fn hear(client: &NodeClient, url: &str, new: &Notify) -> u64 {
     }
     heard
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use devnet::{TreeGraphNode, TreeGraphOptions};
+
+    async fn hears(node: &TreeGraphNode, new: &Notify) -> bool {
+        // The subscription may come a moment after the connection.
+        for _ in 0..100 {
+            node.step();
+            let wait = tokio::time::timeout(Duration::from_millis(200), new.notified());
+            if wait.await.is_ok() {
+                return true;
+            }
+        }
+        false
+    }
+
+    #[tokio::test]
+    async fn a_node_wakes_us_and_does_so_again_after_its_connection_broke() {
+        let options =
+            TreeGraphOptions { pace: Duration::from_secs(3600), ..TreeGraphOptions::default() };
+        let node = TreeGraphNode::start(options).await.expect("starts");
+        let new = Arc::new(Notify::new());
+        let client = Arc::new(NodeClient::new().expect("a client"));
+        let listening = tokio::spawn(listen(client, node.ws_url(), new.clone()));
+        assert!(hears(&node, &new).await, "no notice came");
+        node.drop_connections();
+        // What was on its way before the break is no sign of a new connection.
+        let _ = tokio::time::timeout(Duration::from_millis(100), new.notified()).await;
+        assert!(hears(&node, &new).await, "no notice came over a second connection");
+        listening.abort();
+    }
+}
