@@ -8,6 +8,8 @@
 //!               pushed: x, y, z, results of x     published one after the other, in order
 //! ```
 
+use std::time::{Duration, Instant};
+
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use timeline::{Height, Lane, Published, Timeline, ViewError, Writer};
 
@@ -19,6 +21,10 @@ use crate::{EpochInput, Hash, ResultsInput};
 
 /// Epochs that are asked for, and published, at a time.
 pub const BATCH: u64 = 50;
+/// Epochs, transactions and time after which what was asked for is published.
+const HELD_EPOCHS: usize = 500;
+const HELD_TRANSACTIONS: usize = 50_000;
+const HELD_TIME: Duration = Duration::from_secs(1);
 /// Stretches that are asked for at a time while catching up.
 const AT_ONCE: usize = 4;
 
@@ -98,15 +104,29 @@ impl<'a> Follower<'a> {
         let starts = (from..=heights.mined).step_by(BATCH as usize);
         let stretches = starts.map(|from| stretch(node, from, heights));
         let mut stretches = futures_util::stream::iter(stretches).buffered(AT_ONCE);
-        while let Some((epochs, results)) = stretches.try_next().await? {
+        let mut held = Held::default();
+        loop {
+            let stretch = stretches.try_next().await?;
+            let end = stretch.is_none();
+            if let Some((epochs, results)) = stretch {
+                held.add(epochs, results);
+            }
+            if !end && !held.is_enough() {
+                continue;
+            }
+            let Held { epochs, mut results, .. } = std::mem::take(&mut held);
             let first = epochs.first().map(|epoch| epoch.number);
-            let goes_on = first == Some(self.next(Lane::EXECUTED));
-            let results = if goes_on { results } else { Vec::new() };
+            if first != Some(self.next(Lane::EXECUTED)) {
+                // Results of epochs below are missing; steps bring them.
+                results.clear();
+            }
             if let Some(published) = self.publish(epochs, results, heights).await? {
                 each(&published, heights);
             }
+            if end {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// How many epochs the chain is behind.
@@ -189,6 +209,41 @@ impl<'a> Follower<'a> {
             Err(SourceError::NoResults(_) | SourceError::Refused { .. }) => Ok(Vec::new()),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// What is published together while catching up: large runs are loaded with far less work than
+/// small ones.
+struct Held {
+    epochs: Vec<EpochInput>,
+    results: Vec<ResultsInput>,
+    transactions: usize,
+    since: Instant,
+}
+
+impl Default for Held {
+    fn default() -> Self {
+        let (epochs, results) = (Vec::new(), Vec::new());
+        Self { epochs, results, transactions: 0, since: Instant::now() }
+    }
+}
+
+impl Held {
+    fn add(&mut self, epochs: Vec<EpochInput>, results: Vec<ResultsInput>) {
+        let blocks = epochs.iter().flat_map(|epoch| &epoch.blocks);
+        self.transactions += blocks.map(|block| block.transactions.len()).sum::<usize>();
+        // A stretch without results ends those that can be published with their epochs.
+        if self.results.len() == self.epochs.len() {
+            self.results.extend(results);
+        }
+        self.epochs.extend(epochs);
+    }
+
+    /// The lease must be renewed before others lose their patience, and memory has an end.
+    fn is_enough(&self) -> bool {
+        self.epochs.len() >= HELD_EPOCHS
+            || self.transactions >= HELD_TRANSACTIONS
+            || self.since.elapsed() > HELD_TIME
     }
 }
 

@@ -13,8 +13,9 @@ use crate::memory::Memory;
 use crate::tables::{CONFIRMED, EPOCH_BLOCKS, FINALIZED};
 use crate::{EpochInput, Hash, ResultsInput};
 
-/// Rows that are put at a time.
-const PUT_ROWS: usize = 5_000;
+/// Rows that are put at a time: enough for the embedded engine to load them as sorted runs, without
+/// its journal.
+const PUT_ROWS: usize = 500_000;
 /// Epochs that are marked at a time.
 const MARKS: u64 = 2_000;
 

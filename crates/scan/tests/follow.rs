@@ -215,3 +215,28 @@ async fn popped_epochs_are_swept_and_nothing_else_is() {
     println!("{popped} epochs popped, {swept} units swept, {rows} rows before, {left} after");
     assert_eq!(left, seen, "rows of popped epochs are left");
 }
+
+#[tokio::test]
+async fn many_epochs_are_caught_up_in_few_publishes() {
+    let (timeline, mut writer) = chain().await;
+    let pace = Duration::from_secs(3600);
+    let options = TreeGraphOptions { pace, history: 700, past: 0, ..Default::default() };
+    let devnet = TreeGraphNode::start(options).await.expect("starts");
+    let node = client(&devnet);
+    let mut memory = Memory::default();
+    let (mut publishes, mut pushed) = (0, 0);
+    let mut follower = Follower::new(&timeline, &mut writer, &mut memory);
+    let done = follower.catch_up(&node, |published, _| {
+        publishes += 1;
+        let runs = published.switch.pushed.iter().filter(|run| run.lane == Lane::MINED);
+        pushed += runs.map(|run| run.count).sum::<u64>();
+    });
+    done.await.expect("caught up");
+    println!("{pushed} epochs in {publishes} publishes");
+    assert!(pushed >= 700 && publishes <= 20, "{pushed} epochs in {publishes} publishes");
+    catch_up(&timeline, &mut writer, &node).await;
+    check(&timeline, &node).await;
+    let view = timeline.view().await.expect("read");
+    let heights = node.heights().await.expect("answered");
+    assert_eq!(view.head(Lane::EXECUTED).expect("results").height.0, heights.executed);
+}
