@@ -207,20 +207,40 @@ impl Node {
     /// The results of one method for several parameters, in their order.
     async fn call(&self, method: &str, asked: Vec<Value>) -> Result<Vec<Value>, SourceError> {
         let mut results = Vec::with_capacity(asked.len());
-        for asked in asked.chunks(BATCH) {
-            let first = self.ids.fetch_add(asked.len() as u64, Ordering::Relaxed);
-            let calls: Vec<Value> = (first..)
-                .zip(asked)
-                .map(|(id, params)| {
-                    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
-                })
-                .collect();
-            let body = Value::Array(calls).to_string();
-            let text = self.ask.ask(&self.url, &body).await?;
-            results.extend(answers(method, &text, first, asked.len())?);
+        let (mut rest, mut size) = (asked.as_slice(), BATCH);
+        while !rest.is_empty() {
+            let (some, others) = rest.split_at(size.min(rest.len()));
+            match self.batch(method, some).await {
+                Ok(found) => results.extend(found),
+                // An answer that is too long for us, or takes too long: the same in smaller parts.
+                Err(SourceError::Silent(error)) if some.len() > 1 && is_too_much(&error) => {
+                    size = some.len() / 2;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            }
+            rest = others;
         }
         Ok(results)
     }
+
+    async fn batch(&self, method: &str, asked: &[Value]) -> Result<Vec<Value>, SourceError> {
+        let first = self.ids.fetch_add(asked.len() as u64, Ordering::Relaxed);
+        let calls: Vec<Value> = (first..)
+            .zip(asked)
+            .map(|(id, params)| {
+                json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+            })
+            .collect();
+        let body = Value::Array(calls).to_string();
+        let text = self.ask.ask(&self.url, &body).await?;
+        answers(method, &text, first, asked.len())
+    }
+}
+
+/// Whether less would have been answered.
+fn is_too_much(error: &AskError) -> bool {
+    error.0.contains("longer than") || error.0.contains("no answer within")
 }
 
 /// The results of a batch, by their ids: a node may answer in any order.
@@ -281,5 +301,32 @@ mod tests {
             let error = check(bad).expect_err(bad).to_string();
             assert!(error.contains(part), "{bad}: {error}");
         }
+    }
+
+    /// Answers no more than three questions at a time.
+    struct Small;
+
+    impl Ask for Small {
+        fn ask<'a>(
+            &'a self,
+            _: &'a str,
+            body: &'a str,
+        ) -> store::Task<'a, Result<String, AskError>> {
+            Box::pin(async move {
+                let calls: Vec<Value> = serde_json::from_str(body).expect("a batch");
+                if calls.len() > 3 {
+                    return Err(AskError("its answer is longer than 5 bytes".to_owned()));
+                }
+                let answer = |call: &Value| json!({ "id": call["id"], "result": call["params"] });
+                Ok(Value::Array(calls.iter().map(answer).collect()).to_string())
+            })
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_too_long_is_asked_for_in_parts() {
+        let node = Node::new("http://127.0.0.1:1", Arc::new(Small));
+        let asked: Vec<Value> = (0..47).map(|number| json!([number])).collect();
+        assert_eq!(node.call("m", asked.clone()).await, Ok(asked));
     }
 }
