@@ -211,12 +211,6 @@ async fn miner_blocks(
     let total = scan.miner_count(address).await.map_err(problem)?;
     let key = (chain.as_str(), address.to_string());
     let dense = Dense { name: "scan.miner", key, total };
-    let sorted = list.filter.order;
-    let Some(stretch) = dense.stretch(&list, sorted)? else {
-        return Ok(list.answer(Vec::<MinerBlock>::new(), None));
-    };
-    let lines = scan.miner(address, stretch).await.map_err(problem)?;
-    opened.check()?;
-    let next = dense.next(&list, sorted, lines.last().map(|(position, _)| *position))?;
-    Ok(list.answer(lines.into_iter().map(MinerBlock::new).collect(), next.as_ref()))
+    let read = |stretch| scan.miner(address, stretch);
+    dense.answer(&opened, (&list, list.filter.order), read, MinerBlock::new).await
 }

@@ -34,14 +34,8 @@ async fn blocks(
     let scan = opened.scan();
     let total = scan.totals().await.map_err(problem)?.blocks;
     let dense = Dense { name: "scan.blocks", key: (&chain, String::new()), total };
-    let sorted = list.filter.order;
-    let Some(stretch) = dense.stretch(&list, sorted)? else {
-        return Ok(list.answer(Vec::<BlockItem>::new(), None));
-    };
-    let lines = scan.blocks(stretch).await.map_err(problem)?;
-    opened.check()?;
-    let next = dense.next(&list, sorted, lines.last().map(|(position, _)| *position))?;
-    Ok(list.answer(lines.into_iter().map(BlockItem::new).collect(), next.as_ref()))
+    let read = |stretch| scan.blocks(stretch);
+    dense.answer(&opened, (&list, list.filter.order), read, BlockItem::new).await
 }
 
 /// A block.

@@ -14,7 +14,7 @@ use super::pages::{Dense, Reading, Sorted};
 use super::{Opened, problem};
 use crate::explorer::Explorers;
 use crate::query::Scan;
-use crate::tables::{CONFIRMED, FINALIZED};
+use crate::tables::{CONFIRMED, EpochRow, FINALIZED};
 
 /// Blocks that sums may be asked over.
 const MOST_LATEST: u64 = 100_000_000;
@@ -143,15 +143,9 @@ async fn epochs(
     let scan = opened.scan();
     let total = scan.head(Lane::MINED).map_or(0, |head| head + 1);
     let dense = Dense { name: "scan.epochs", key: (&chain, String::new()), total };
-    let sorted = list.filter.order;
-    let Some(stretch) = dense.stretch(&list, sorted)? else {
-        return Ok(list.answer(Vec::<Epoch>::new(), None));
-    };
-    let rows = scan.epochs(stretch).await.map_err(problem)?;
-    opened.check()?;
-    let next = dense.next(&list, sorted, rows.last().map(|(number, _)| *number))?;
-    let item = |(number, row): &(u64, _)| Epoch::new(*number, row, state(&scan, *number));
-    Ok(list.answer(rows.iter().map(item).collect(), next.as_ref()))
+    let item = |(number, row): (u64, EpochRow)| Epoch::new(number, &row, state(&scan, number));
+    let read = |stretch| scan.epochs(stretch);
+    dense.answer(&opened, (&list, list.filter.order), read, item).await
 }
 
 /// An epoch.

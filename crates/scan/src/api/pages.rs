@@ -1,11 +1,14 @@
 //! Pages of dense lists: a cursor is the position that comes next.
 
+use axum::response::Response;
 use platform::ListCursor;
 use platform::http::{List, Problem};
 use serde::{Deserialize, Serialize};
 use store::{Cursor, Order};
+use timeline::ViewError;
 use utoipa::{IntoParams, ToSchema};
 
+use super::{Opened, problem};
 use crate::query::Stretch;
 
 /// In which direction a list is read.
@@ -39,6 +42,26 @@ pub(super) struct Dense<'a> {
 }
 
 impl Dense<'_> {
+    /// The page of a list that `read` reads from a position on.
+    pub(super) async fn answer<F: Serialize, V, T: Serialize, R>(
+        &self,
+        opened: &Opened,
+        (list, sorted): (&List<F>, Sorted),
+        read: impl FnOnce(Stretch) -> R,
+        item: impl Fn((u64, V)) -> T,
+    ) -> Result<Response, Problem>
+    where
+        R: Future<Output = Result<Vec<(u64, V)>, ViewError>>,
+    {
+        let Some(stretch) = self.stretch(list, sorted)? else {
+            return Ok(list.answer(Vec::<T>::new(), None));
+        };
+        let lines = read(stretch).await.map_err(problem)?;
+        opened.check()?;
+        let next = self.next(list, sorted, lines.last().map(|(position, _)| *position))?;
+        Ok(list.answer(lines.into_iter().map(item).collect(), next.as_ref()))
+    }
+
     /// Where the page begins; none when there is nothing there.
     pub(super) fn stretch<F: Serialize>(
         &self,

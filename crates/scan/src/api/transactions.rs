@@ -61,14 +61,8 @@ async fn transactions(
     let scan = opened.scan();
     let total = scan.totals().await.map_err(problem)?.transactions;
     let dense = Dense { name: "scan.transactions", key: (&chain, String::new()), total };
-    let sorted = list.filter.order;
-    let Some(stretch) = dense.stretch(&list, sorted)? else {
-        return Ok(list.answer(Vec::<TransactionItem>::new(), None));
-    };
-    let lines = scan.transactions(stretch).await.map_err(problem)?;
-    opened.check()?;
-    let next = dense.next(&list, sorted, lines.last().map(|(position, _)| *position))?;
-    Ok(list.answer(lines.into_iter().map(TransactionItem::new).collect(), next.as_ref()))
+    let read = |stretch| scan.transactions(stretch);
+    dense.answer(&opened, (&list, list.filter.order), read, TransactionItem::new).await
 }
 
 /// A transaction.
