@@ -68,9 +68,17 @@ pub(crate) fn killed(place: &Place, node: &ConfluxNode, config: &str) {
     let kills = parts::pick(4, 20);
     for _ in 0..kills {
         let server = place.serve(&format!("run --config {config}"));
+        // Whoever was killed keeps the lease for five seconds: this one must write before it dies.
+        let (begun, before) =
+            (Instant::now(), ask(&server, "/api/conflux/status")["mined"].clone());
+        node.empty_blocks(1).expect("mined");
+        while ask(&server, "/api/conflux/status")["mined"] == before {
+            assert!(begun.elapsed() < PATIENCE, "it does not begin to write");
+            std::thread::sleep(Duration::from_millis(50));
+        }
         for _ in 0..rng.usize(2..7) {
             node.change(rng).expect("changed");
-            std::thread::sleep(Duration::from_millis(rng.u64(0..150)));
+            std::thread::sleep(Duration::from_millis(rng.u64(0..60)));
         }
         server.kill();
     }
