@@ -35,6 +35,32 @@ impl BlockState {
     }
 }
 
+/// How far an epoch has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EpochState {
+    /// It is there.
+    Mined,
+    /// Its results are there.
+    Executed,
+    /// It is buried deep enough.
+    Confirmed,
+    /// It is decided.
+    Finalized,
+}
+
+impl EpochState {
+    /// The word in answers.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Mined => "mined",
+            Self::Executed => "executed",
+            Self::Confirmed => "confirmed",
+            Self::Finalized => "finalized",
+        }
+    }
+}
+
 /// A number as nodes write it.
 #[must_use]
 pub fn quantity(number: impl Into<u128>) -> Value {

@@ -30,7 +30,6 @@ pub struct Explorer {
     name: ChainName,
     timeline: Timeline,
     latest: u64,
-    network: Option<u64>,
     progress: Arc<Progress>,
 }
 
@@ -51,12 +50,6 @@ impl Explorer {
     #[must_use]
     pub fn latest(&self) -> u64 {
         self.latest
-    }
-
-    /// The number of its network, which base32 addresses begin with.
-    #[must_use]
-    pub fn network(&self) -> Option<u64> {
-        self.network
     }
 
     /// How the process that writes it gets on; all zero in other processes.
@@ -121,20 +114,10 @@ impl Explorers {
                 name: chain.name.clone(),
                 timeline: Timeline::new(store.clone(), chain_name, settings.times),
                 latest: settings.latest,
-                network: network(&chain.network),
                 progress: Arc::default(),
             }
         });
         made.clone()
-    }
-}
-
-/// The number of a network, by its name or as it is.
-fn network(name: &str) -> Option<u64> {
-    match name {
-        "mainnet" => Some(1029),
-        "testnet" => Some(1),
-        other => other.parse().ok(),
     }
 }
 

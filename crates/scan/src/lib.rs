@@ -66,6 +66,7 @@ pub mod packed;
 pub mod query;
 pub mod run;
 mod search;
+mod sift;
 pub mod source;
 pub mod tables;
 mod types;
@@ -74,6 +75,7 @@ pub mod verify;
 pub use explorer::{Explorer, Explorers, Settings};
 pub use gather::Sample;
 pub use memory::Memory;
+pub use sift::{Sifted, Wanted};
 pub use types::{
     Address, BlockInput, EpochInput, Fields, Hash, ParseError, ReceiptInput, ResultsInput,
     TransactionInput,

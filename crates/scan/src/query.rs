@@ -6,11 +6,12 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use store::{Order, PageRequest, Sequenced, Table};
 use timeline::{Lane, OrderedList, Timeline, Unit, View, ViewError};
 
+use crate::answers::EpochState;
 use crate::lists::{OF_ACCOUNT, OF_MINER};
 use crate::tables::{
     AccountLine, BLOCK_RESULTS, BLOCK_SEATS, BLOCK_TRANSACTIONS, BLOCKS, BLOCKS_IN_ORDER,
-    BlockFacts, BlockLine, BlockResult, BlockSeat, ByHash, EPOCHS, EpochRow, MINERS, MinerFirst,
-    MinerLine, PACKED_ROW, PACKINGS, Packing, RECEIPTS, Receipt, TRANSACTIONS,
+    BlockFacts, BlockLine, BlockResult, BlockSeat, ByHash, CONFIRMED, EPOCHS, EpochRow, FINALIZED,
+    MINERS, MinerFirst, MinerLine, PACKED_ROW, PACKINGS, Packing, RECEIPTS, Receipt, TRANSACTIONS,
     TRANSACTIONS_IN_ORDER, Totals, TransactionFacts, TransactionLine,
 };
 use crate::{Address, Hash};
@@ -112,16 +113,36 @@ impl<'a> Scan<'a> {
         let Some(facts) = self.timeline.store().get(&TRANSACTIONS, &key, &()).await? else {
             return Ok(None);
         };
-        let mut packings = Vec::new();
-        let mut request = PageRequest::first(MOST_PACKINGS);
+        let packings = self.packings(hash, None, MOST_PACKINGS).await?;
+        let packings = packings.into_iter().map(|(_, index, packing)| (index, packing)).collect();
+        let receipt = self.stamped(&RECEIPTS, &key).await?;
+        Ok(Some(TransactionAnswer { facts, packings, receipt }))
+    }
+
+    /// Blocks of the chain that pack a transaction, behind a place: the order of each, the
+    /// transaction's place in it, and what there is to know.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn packings(
+        &self,
+        hash: Hash,
+        after: Option<(u64, u32)>,
+        limit: usize,
+    ) -> Result<Vec<(u64, u32, Packing)>, ViewError> {
+        let from = after.map_or(Bound::Unbounded, |(order, index)| {
+            Bound::Excluded((order, index, Unit(u64::MAX)))
+        });
+        let mut request = PageRequest { from, ..PageRequest::first(limit) };
+        let (key, mut found) = (self.by_hash(hash), Vec::new());
         loop {
+            request.limit = limit - found.len();
             let page =
                 self.timeline.visible_page(self.view, &PACKINGS, &key, request.clone()).await?;
-            packings.extend(page.rows.into_iter().map(|((_, index, _), it)| (index, it)));
+            found.extend(page.rows.into_iter().map(|((order, index, _), it)| (order, index, it)));
             request.cursor = page.next;
-            if request.cursor.is_none() || packings.len() >= MOST_PACKINGS {
-                let receipt = self.stamped(&RECEIPTS, &key).await?;
-                return Ok(Some(TransactionAnswer { facts, packings, receipt }));
+            if request.cursor.is_none() || found.len() >= limit {
+                return Ok(found);
             }
         }
     }
@@ -288,6 +309,32 @@ impl<'a> Scan<'a> {
     #[must_use]
     pub fn head(&self, lane: Lane) -> Option<u64> {
         self.view.head(lane).map(|head| head.height.0)
+    }
+
+    /// How far an epoch of the chain has come.
+    #[must_use]
+    pub fn epoch_state(&self, number: u64) -> EpochState {
+        let reached = |lane| self.head(lane).is_some_and(|head| number <= head);
+        match () {
+            () if reached(FINALIZED) => EpochState::Finalized,
+            () if reached(CONFIRMED) => EpochState::Confirmed,
+            () if reached(Lane::EXECUTED) => EpochState::Executed,
+            () => EpochState::Mined,
+        }
+    }
+
+    /// The number of the network, which base32 addresses begin with: the newest block tells it by
+    /// the address of its miner. None before the first block.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn network(&self) -> Result<Option<u64>, ViewError> {
+        let head = self.view.head(Lane::MINED).and_then(|head| head.hash.clone().try_into().ok());
+        let Some(hash) = head.map(Hash) else { return Ok(None) };
+        let Some(block) = self.block(hash).await? else { return Ok(None) };
+        let fields = block.facts.fields.read().map_err(store::ReadError::from)?;
+        let miner = fields.get("miner").and_then(serde_json::Value::as_str);
+        Ok(miner.and_then(Address::parse_verbose).map(|(network, _)| network))
     }
 
     /// The pivot blocks of up to `limit` epochs from one on.

@@ -2,10 +2,8 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use futures_util::{StreamExt as _, TryStreamExt as _};
 use platform::http::{Items, Json, List, PageParams, Path, Problem};
 use serde::{Deserialize, Serialize};
-use timeline::ViewError;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -15,13 +13,7 @@ use super::pages::{Dense, Reading, Sorted};
 use super::{Opened, address, problem};
 use crate::Address;
 use crate::explorer::Explorers;
-use crate::query::{Scan, Stretch};
-use crate::tables::{AccountLine, Direction};
-
-/// Entries that a filtered page looks through before it answers with what it has.
-const LOOKED_THROUGH: usize = 20_000;
-/// Reads at a time.
-const AT_ONCE: usize = 16;
+use crate::sift::Wanted;
 
 pub(super) fn routes() -> OpenApiRouter<Explorers> {
     OpenApiRouter::new()
@@ -35,7 +27,7 @@ pub(super) fn routes() -> OpenApiRouter<Explorers> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = ScanDirection)]
-pub(super) enum Wanted {
+pub(super) enum Direction {
     /// It receives.
     In,
     /// It sends, also to create a contract.
@@ -47,14 +39,13 @@ pub(super) enum Wanted {
     Create,
 }
 
-impl Wanted {
-    /// Whether an entry is wanted. What an account sends to itself goes in and out.
-    pub(super) fn fits(self, direction: Direction) -> bool {
-        match self {
-            Self::In => matches!(direction, Direction::In | Direction::Own),
-            Self::Out => matches!(direction, Direction::Out | Direction::Own | Direction::Create),
-            Self::Own => direction == Direction::Own,
-            Self::Create => direction == Direction::Create,
+impl From<Direction> for Wanted {
+    fn from(direction: Direction) -> Self {
+        match direction {
+            Direction::In => Self::In,
+            Direction::Out => Self::Out,
+            Direction::Own => Self::Own,
+            Direction::Create => Self::Create,
         }
     }
 }
@@ -69,7 +60,7 @@ pub(super) struct Filtered {
     pub(super) order: Sorted,
     /// Only what the account receives, sends, sends to itself, or creates.
     #[param(inline)]
-    pub(super) direction: Option<Wanted>,
+    pub(super) direction: Option<Direction>,
 }
 
 /// An account.
@@ -91,8 +82,9 @@ async fn account(
     let scan = opened.scan();
     let transactions = scan.account_count(address).await.map_err(problem)?;
     let blocks = scan.miner_count(address).await.map_err(problem)?;
+    let network = scan.network().await.map_err(problem)?;
     opened.check()?;
-    Ok(Json(Account::new(address, opened.explorer.network(), (transactions, blocks))))
+    Ok(Json(Account::new(address, network, (transactions, blocks))))
 }
 
 /// An account's transactions.
@@ -122,43 +114,11 @@ async fn account_transactions(
     let Some(stretch) = dense.stretch(&list, sorted)? else {
         return Ok(list.answer(Vec::<AccountItem>::new(), None));
     };
-    let found = entries(&scan, address, stretch, list.filter.direction).await.map_err(problem)?;
+    let wanted = list.filter.direction.map(Wanted::from);
+    let found = scan.account_sifted(address, stretch, wanted).await.map_err(problem)?;
     opened.check()?;
-    let (lines, last) = found;
-    let next = dense.next(&list, sorted, last)?;
-    Ok(list.answer(lines.into_iter().map(AccountItem::new).collect(), next.as_ref()))
-}
-
-/// Entries that are wanted, and the last position that was looked at.
-pub(super) async fn entries(
-    scan: &Scan<'_>,
-    address: Address,
-    (start, order, limit): Stretch,
-    wanted: Option<Wanted>,
-) -> Result<(Vec<(u64, AccountLine)>, Option<u64>), ViewError> {
-    let (mut found, mut start, mut last) = (Vec::new(), start, None);
-    let mut looked = 0;
-    while found.len() < limit && looked < LOOKED_THROUGH {
-        let lines = scan.account(address, (start, order, limit)).await?;
-        looked += lines.len();
-        let end = lines.len() < limit;
-        for (position, line) in lines {
-            if found.len() == limit {
-                break;
-            }
-            last = Some(position);
-            if wanted.is_none_or(|wanted| wanted.fits(line.direction)) {
-                found.push((position, line));
-            }
-        }
-        let next = match order {
-            store::Order::Ascending => last.map(|last| last + 1),
-            store::Order::Descending => last.and_then(|last| last.checked_sub(1)),
-        };
-        let (Some(next), false) = (next, end) else { break };
-        start = next;
-    }
-    Ok((found, last))
+    let next = dense.next(&list, sorted, found.last)?;
+    Ok(list.answer(found.lines.into_iter().map(AccountItem::new).collect(), next.as_ref()))
 }
 
 /// Miners in the order of their first blocks.
@@ -172,7 +132,7 @@ async fn miners(
     list: List<Reading>,
 ) -> Result<Response, Problem> {
     let opened = Opened::new(&explorers, &chain).await?;
-    let scan = &opened.scan();
+    let scan = opened.scan();
     let total = scan.totals().await.map_err(problem)?.miners;
     let dense = Dense { name: "scan.miners", key: (&chain, String::new()), total };
     let sorted = list.filter.order;
@@ -181,14 +141,12 @@ async fn miners(
     };
     let lines = scan.miners(stretch).await.map_err(problem)?;
     let next = dense.next(&list, sorted, lines.last().map(|(position, _)| *position))?;
-    let counted = lines.into_iter().map(|(position, first)| async move {
-        let blocks = scan.miner_count(first.address).await?;
-        Ok::<_, ViewError>(Miner::new(position, &first, blocks))
-    });
-    let counted = futures_util::stream::iter(counted).buffered(AT_ONCE);
-    let items: Vec<Miner> = counted.try_collect().await.map_err(problem)?;
+    let addresses: Vec<Address> = lines.iter().map(|(_, first)| first.address).collect();
+    let counts = scan.miner_counts(&addresses).await.map_err(problem)?;
     opened.check()?;
-    Ok(list.answer(items, next.as_ref()))
+    let lines = lines.into_iter().zip(counts);
+    let items = lines.map(|((position, first), blocks)| Miner::new(position, &first, blocks));
+    Ok(list.answer(items.collect(), next.as_ref()))
 }
 
 /// A miner's blocks.

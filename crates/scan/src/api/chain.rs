@@ -143,7 +143,8 @@ async fn epochs(
     let scan = opened.scan();
     let total = scan.head(Lane::MINED).map_or(0, |head| head + 1);
     let dense = Dense { name: "scan.epochs", key: (&chain, String::new()), total };
-    let item = |(number, row): (u64, EpochRow)| Epoch::new(number, &row, state(&scan, number));
+    let item =
+        |(number, row): (u64, EpochRow)| Epoch::new(number, &row, scan.epoch_state(number).word());
     let read = |stretch| scan.epochs(stretch);
     dense.answer(&opened, (&list, list.filter.order), read, item).await
 }
@@ -174,24 +175,13 @@ async fn epoch(
     let row = scan.epoch(number).await.map_err(problem)?;
     opened.check()?;
     let row = row.ok_or_else(|| missing(&scan, number))?;
-    Ok(Json(Epoch::new(number, &row, state(&scan, number))))
+    Ok(Json(Epoch::new(number, &row, scan.epoch_state(number).word())))
 }
 
 fn missing(scan: &Scan<'_>, number: u64) -> Problem {
     let newest = scan.head(Lane::MINED).map_or_else(|| "none".to_owned(), |it| it.to_string());
     let detail = format!("Epoch {number} is not there yet; the newest one is {newest}.");
     Problem::new(&kinds::NOT_FOUND, detail)
-}
-
-/// How far an epoch is.
-fn state(scan: &Scan<'_>, number: u64) -> &'static str {
-    let reached = |lane| scan.head(lane).is_some_and(|head| head >= number);
-    match () {
-        () if reached(FINALIZED) => "finalized",
-        () if reached(CONFIRMED) => "confirmed",
-        () if reached(Lane::EXECUTED) => "executed",
-        () => "mined",
-    }
 }
 
 /// The pivot chain.

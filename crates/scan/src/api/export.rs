@@ -13,12 +13,13 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::accounts::{Wanted, entries};
+use super::accounts::Direction;
 use super::objects::{AccountItem, BlockItem, Line, MinerBlock, TransactionItem};
 use super::{Opened, address};
 use crate::Address;
 use crate::explorer::{Explorer, Explorers};
 use crate::query::Scan;
+use crate::sift::{Sifted, Wanted};
 
 /// Rows that are read and sent at a time.
 const ROWS: usize = 1000;
@@ -63,7 +64,7 @@ struct OfAccount {
     format: Format,
     /// Only what the account receives, sends, sends to itself, or creates.
     #[param(inline)]
-    direction: Option<Wanted>,
+    direction: Option<Direction>,
 }
 
 /// Lines, and where to go on; nowhere at the end.
@@ -136,7 +137,7 @@ impl Reader for Account {
     ) -> Task<'a, Result<Chunk, ViewError>> {
         Box::pin(async move {
             let stretch = (from, Order::Ascending, ROWS);
-            let (lines, last) = entries(scan, self.0, stretch, self.1).await?;
+            let Sifted { lines, last } = scan.account_sifted(self.0, stretch, self.1).await?;
             let next = match last {
                 Some(last) if last + 1 < scan.account_count(self.0).await? => Some(last + 1),
                 _ => None,
@@ -243,7 +244,7 @@ async fn account(
     Query(asked): Query<OfAccount>,
 ) -> Result<Response, Problem> {
     let opened = Opened::new(&explorers, &chain).await?;
-    Ok(stream(opened, Account(address(&text)?, asked.direction), asked.format))
+    Ok(stream(opened, Account(address(&text)?, asked.direction.map(Wanted::from)), asked.format))
 }
 
 /// All blocks of a miner.

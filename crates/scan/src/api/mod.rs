@@ -58,7 +58,8 @@ impl Opened {
 }
 
 /// What a failed read means for the one who asked.
-fn problem(error: ViewError) -> Problem {
+#[must_use]
+pub fn problem(error: ViewError) -> Problem {
     match error {
         ViewError::Read(error) => error.into(),
         ViewError::Expired { .. } => Problem::of(&kinds::TOO_SLOW).retry_after(1),

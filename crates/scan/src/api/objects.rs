@@ -179,7 +179,7 @@ impl Miner {
 pub(super) struct Account {
     /// The address in hexadecimal.
     pub(super) address: String,
-    /// The address in base32, where the network of the chain has a number.
+    /// The address in base32, once a block has told the network.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) base32: Option<String>,
     /// How many transactions.

@@ -1,8 +1,8 @@
 //! Pages of dense lists: a cursor is the position that comes next.
 
 use axum::response::Response;
-use platform::ListCursor;
 use platform::http::{List, Problem};
+use platform::{ListCursor, ListCursorError};
 use serde::{Deserialize, Serialize};
 use store::{Cursor, Order};
 use timeline::ViewError;
@@ -73,7 +73,7 @@ impl Dense<'_> {
             Some(cursor) => {
                 let inner = ListCursor::decode(self.name, &bound, cursor.as_str())?;
                 let position = inner.try_into().map(u64::from_be_bytes);
-                Some(position.map_err(|_| platform::ListCursorError::Damaged)?)
+                Some(position.map_err(|_| ListCursorError::Damaged)?)
             }
             None => match sorted {
                 Sorted::Desc => self.total.checked_sub(1),
@@ -107,5 +107,35 @@ impl Dense<'_> {
         let bound = (&self.key, &list.filter);
         let encode = |next: u64| ListCursor::encode(self.name, &bound, &next.to_be_bytes());
         Ok(next.map(|next| Cursor::parse(&encode(next))).transpose()?)
+    }
+}
+
+/// A list whose entries stand at places of several numbers; a cursor is the place of the last one.
+pub(super) struct Places<'a> {
+    /// What cursors are bound to: the list, the chain, the key.
+    pub(super) name: &'a str,
+    pub(super) key: (&'a str, String),
+}
+
+impl Places<'_> {
+    /// The place where the page before ended.
+    pub(super) fn read<const N: usize>(&self, list: &List) -> Result<Option<[u64; N]>, Problem> {
+        let Some(cursor) = &list.page.cursor else { return Ok(None) };
+        let inner = ListCursor::decode(self.name, &self.key, cursor.as_str())?;
+        let numbers: Vec<u64> = inner
+            .chunks_exact(8)
+            .filter_map(|bytes| bytes.try_into().ok().map(u64::from_be_bytes))
+            .collect();
+        Ok(Some(numbers.try_into().map_err(|_| ListCursorError::Damaged)?))
+    }
+
+    /// The cursor of a page that ended at `last`.
+    pub(super) fn next<const N: usize>(
+        &self,
+        last: Option<[u64; N]>,
+    ) -> Result<Option<Cursor>, Problem> {
+        let Some(last) = last else { return Ok(None) };
+        let inner: Vec<u8> = last.iter().flat_map(|number| number.to_be_bytes()).collect();
+        Ok(Some(Cursor::parse(&ListCursor::encode(self.name, &self.key, &inner))?))
     }
 }

@@ -9,11 +9,12 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::objects::{Transaction, TransactionItem};
-use super::pages::{Dense, Reading};
+use super::pages::{Dense, Places, Reading};
 use super::{Opened, hash, problem};
 use crate::Hash;
 use crate::explorer::Explorers;
 use crate::query::TransactionAnswer;
+use crate::tables::Packing;
 
 pub(super) fn routes() -> OpenApiRouter<Explorers> {
     OpenApiRouter::new()
@@ -36,14 +37,6 @@ struct PackingItem {
     timestamp: u64,
     /// Whether this packing is the one that was executed.
     executed: bool,
-}
-
-/// The blocks that pack a transaction.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = ScanPackings)]
-struct Packings {
-    /// In the order of execution; the first one counts. At most a thousand.
-    packings: Vec<PackingItem>,
 }
 
 /// Transactions in the order of first packings.
@@ -85,7 +78,7 @@ async fn transaction(
     Ok(Json(Transaction(found.fields(hash).map_err(Problem::internal)?)))
 }
 
-/// The blocks that pack a transaction.
+/// The blocks that pack a transaction, in the order of execution; the first one counts.
 ///
 /// The same transaction may be packed in several branches that are merged later.
 #[utoipa::path(get, path = "/api/{chain}/transactions/{hash}/packings", tag = "scan",
@@ -93,23 +86,34 @@ async fn transaction(
     params(("chain" = String, Path, description = "The chain.",
             pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32),
         ("hash" = String, Path, description = "0x and 64 digits.",
-            pattern = "^0x[0-9a-fA-F]{64}$")),
-    responses((status = 200, description = "The packings.", body = Packings)))]
+            pattern = "^0x[0-9a-fA-F]{64}$"), PageParams),
+    responses((status = 200, description = "A page.", body = Items<PackingItem>)))]
 async fn packings(
     State(explorers): State<Explorers>,
     Path((chain, text)): Path<(String, String)>,
-) -> Result<Json<Packings>, Problem> {
+    list: List,
+) -> Result<Response, Problem> {
     let opened = Opened::new(&explorers, &chain).await?;
-    let found = find(&opened, hash(&text)?).await?;
-    let executed = found.receipt.as_ref().map(|receipt| receipt.block);
-    let item = |(index, packing): &(u32, crate::tables::Packing)| PackingItem {
+    let hash = hash(&text)?;
+    let executed = find(&opened, hash).await?.receipt.map(|receipt| receipt.block);
+    let places = Places { name: "scan.packings", key: (&chain, hash.to_string()) };
+    let after = places.read(&list)?.map(|[order, index]| (order, index as u32));
+    let limit = list.page.limit;
+    // One more than is shown tells whether there are more.
+    let mut found = opened.scan().packings(hash, after, limit + 1).await.map_err(problem)?;
+    opened.check()?;
+    let more = found.len() > limit;
+    found.truncate(limit);
+    let last = found.last().map(|(order, index, _)| [*order, u64::from(*index)]);
+    let next = places.next(last.filter(|_| more))?;
+    let item = |(_, index, packing): (u64, u32, Packing)| PackingItem {
         block: packing.block.to_string(),
-        index: *index,
+        index,
         epoch: packing.epoch,
         timestamp: packing.timestamp,
         executed: executed == Some(packing.block),
     };
-    Ok(Json(Packings { packings: found.packings.iter().map(item).collect() }))
+    Ok(list.answer(found.into_iter().map(item).collect(), next.as_ref()))
 }
 
 async fn find(opened: &Opened, hash: Hash) -> Result<TransactionAnswer, Problem> {
