@@ -14,6 +14,7 @@
 //! | --- | --- |
 //! | [`event`] | what a message says, read strictly |
 //! | [`delegation`] | the states of a delegation: pure |
+//! | `intake` | what sources hand over, and what they are told |
 //!
 //! # Deliberately absent, for now
 //!
@@ -21,6 +22,8 @@
 
 pub mod delegation;
 pub mod event;
+mod intake;
 mod types;
 
+pub use intake::{BATCH, Intake, MESSAGE_BYTES, Message, Taken};
 pub use types::{BtcHeight, ParseError, PublicKey, Satoshi, TxHash};
