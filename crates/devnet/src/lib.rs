@@ -2,6 +2,7 @@
 //!
 //! - [`treegraph`]: a tree-graph that grows by itself, and a node that answers about it as a
 //!   Conflux node does.
+//! - [`staking`]: lives of delegations as an indexer of Bitcoin staking tells them.
 //!
 //! A node listens on 127.0.0.1 only, grows from a seed, keeps a bounded past in memory and ends
 //! when it is dropped. Real nodes are used beside these: a devnet proves nothing on its own.
@@ -18,6 +19,7 @@
 //!   and `r` and `s` verify nothing.
 //! - *Skipped blocks*: no epoch reaches the 200 blocks at which a real node skips some.
 
+pub mod staking;
 pub mod treegraph;
 
 pub use treegraph::{Fault, TreeGraphNode, TreeGraphOptions};

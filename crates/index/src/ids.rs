@@ -41,7 +41,10 @@ impl IntentId {
     pub(crate) const NONE: Self = Self([0; 16]);
 
     /// A name that nobody else has.
-    pub(crate) fn new(now: Millis) -> Result<Self, EngineError> {
+    ///
+    /// # Errors
+    /// When there are no random numbers.
+    pub fn new(now: Millis) -> Result<Self, EngineError> {
         let mut id = random()?;
         let first = Self::first_at(now);
         for (byte, time) in id.iter_mut().zip(first.0).take(TIME_BYTES) {

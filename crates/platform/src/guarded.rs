@@ -78,18 +78,23 @@ pub(crate) use store_failures;
 
 /// The attempts of one change.
 #[derive(Debug)]
-pub(crate) struct Attempts {
+pub struct Attempts {
     table: &'static str,
     made: u32,
 }
 
 impl Attempts {
-    pub(crate) fn of(table: &'static str) -> Self {
+    /// Attempts at a change of this table.
+    #[must_use]
+    pub fn of(table: &'static str) -> Self {
         Self { table, made: 0 }
     }
 
     /// Waits before the next attempt, at random and longer each time.
-    pub(crate) async fn again(&mut self) -> Result<(), StoreError> {
+    ///
+    /// # Errors
+    /// When there were enough of them.
+    pub async fn again(&mut self) -> Result<(), StoreError> {
         self.made += 1;
         if self.made >= ATTEMPTS {
             return Err(StoreError::Contended { table: self.table });
@@ -108,7 +113,10 @@ pub(crate) fn jittered(longest: Duration) -> Duration {
 }
 
 /// The commit of one partition.
-pub(crate) fn commit_of<P: Partition, S: KeyPart, V: Value>(
+///
+/// # Errors
+/// When the partition's key is too long.
+pub fn commit_of<P: Partition, S: KeyPart, V: Value>(
     table: &'static Table<P, S, V>,
     partition: &P,
     expected: Version,
@@ -121,10 +129,10 @@ pub(crate) fn commit_of<P: Partition, S: KeyPart, V: Value>(
 }
 
 /// Commits; none when somebody was faster and the caller has to decide anew.
-pub(crate) async fn try_commit(
-    store: &Store,
-    commit: Commit,
-) -> Result<Option<Committed>, CommitError> {
+///
+/// # Errors
+/// On a limit, an outcome that stays unknown, or a failing store.
+pub async fn try_commit(store: &Store, commit: Commit) -> Result<Option<Committed>, CommitError> {
     match store.commit(commit).await {
         Ok(done) => Ok(Some(done)),
         Err(CommitError::Conflict { .. }) => Ok(None),

@@ -64,7 +64,7 @@ pub mod webhooks;
 pub use address::{Address, AddressError};
 pub use clock::{Clock, Hand};
 pub use cursor::{CURSOR_BYTES, ListCursor, ListCursorError};
-pub use guarded::StoreError;
+pub use guarded::{Attempts, StoreError, commit_of, try_commit};
 pub use lease::{LEASE_BEAT, Lease};
 pub use platform::{OpenError, Options, Platform};
 pub use secret::{Secret, SecretHash};

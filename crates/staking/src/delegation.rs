@@ -1,24 +1,22 @@
-//! The states of a delegation.
+//! A delegation is the set of what is known of it, and its state is a function of that set.
 //!
 //! ```text
 //!   active ──► unbonding requested ──► unbonding ──► unbonded ──► withdrawn
-//!     │  └────────────────────────────────▲             ▲
-//!     └──────────── its timelock has passed ────────────┘
+//!     │  └────────────────────────────────▲             ▲             │
+//!     ├──────────── its timelock has passed ────────────┘             ▼
+//!     └─────────────────────────────────────────────────────────► slashed
 //! ```
 //!
-//! A step that the state has passed already changes nothing. A step that cannot be made yet is
-//! parked, and made the moment it can.
+//! A step adds a fact. In whatever order the same facts come, and however often, the same are known
+//! in the end, so the state is the same too. A fact that builds on one that is not known yet is
+//! kept and says nothing until that one comes: it is parked.
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Staked, Step, Timelock, Unbonding, Withdrawal};
-use crate::{PublicKey, Satoshi};
+use crate::event::{Slashing, Staked, Step, Timelock, Unbonding, Withdrawal};
+use crate::{BtcHeight, Satoshi, TxHash};
 
-/// Steps that one delegation may have parked: there are four kinds, and doubles are not kept.
-const PARKED: usize = 8;
-
-/// How far a delegation is. The order is the order of ranks: a count is never taken back to one
-/// that is lower.
+/// How far a delegation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum State {
     /// It is staked.
@@ -31,29 +29,80 @@ pub enum State {
     Unbonded,
     /// The staker has it back.
     Withdrawn,
+    /// It was taken away.
+    Slashed,
+}
+
+impl State {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Active,
+        Self::UnbondingRequested,
+        Self::Unbonding,
+        Self::Unbonded,
+        Self::Withdrawn,
+        Self::Slashed,
+    ];
+
+    /// The word that interfaces use.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::UnbondingRequested => "unbonding_requested",
+            Self::Unbonding => "unbonding",
+            Self::Unbonded => "unbonded",
+            Self::Withdrawn => "withdrawn",
+            Self::Slashed => "slashed",
+        }
+    }
+
+    /// The state of a word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.word() == word)
+    }
+}
+
+/// How a staker asked to take it out: what whoever signs and sends the transaction needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnbondingRequest {
+    /// The transaction that would do so.
+    pub hash: TxHash,
+    /// The same, whole.
+    pub tx: Vec<u8>,
+    /// The staker's signature of it.
+    pub signature: Vec<u8>,
 }
 
 /// What is known of a delegation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delegation {
-    /// What is staked, and how far it is; none as long as only later steps are known.
-    pub known: Option<(Staked, State)>,
-    /// How it was taken out before its time.
+    /// What is staked; none as long as only later steps are known.
+    pub staked: Option<Staked>,
+    /// How its staker asked to take it out.
+    pub request: Option<UnbondingRequest>,
+    /// How it is taken out before its time.
     pub unbonding: Option<Unbonding>,
+    /// The timelock of the stake has passed.
+    pub staking_expired: bool,
+    /// The timelock of the unbonding has passed.
+    pub unbonding_expired: bool,
     /// How it came back.
     pub withdrawal: Option<Withdrawal>,
-    /// Steps that cannot be made yet.
-    pub parked: Vec<Step>,
+    /// How it was taken away.
+    pub slashing: Option<Slashing>,
 }
+store::serde_value!(Delegation, format 1);
 
 /// What became of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was made, and perhaps parked ones after it.
+    /// It is known now, and it counts.
     Made,
-    /// It was made before, or the delegation is further already.
+    /// It was known before.
     Repeated,
-    /// It waits for an earlier one.
+    /// It is known now, and waits for an earlier one.
     Parked,
 }
 
@@ -61,12 +110,9 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StepError {
-    /// The same transaction with another stake.
-    #[error("another stake is known of this transaction; see who sends this")]
-    Differs,
-    /// More steps than a delegation can have.
-    #[error("too many steps wait for a delegation that is not known; see who sends this")]
-    TooMany,
+    /// The same step with another content.
+    #[error("this delegation is known with another content of `{0}`; see who sends this")]
+    Differs(&'static str),
     /// Only an active delegation can be asked back.
     #[error("only an active delegation can be unbonded")]
     NotActive,
@@ -85,227 +131,179 @@ pub struct Counts {
     pub total: u64,
 }
 
-/// What a state makes of a step.
-enum Verdict {
-    /// It leads here.
-    To(State),
-    Passed,
-    Early,
-}
-
-fn judge(state: State, step: &Step) -> Verdict {
-    use State::{Active, Unbonded, UnbondingRequested, Withdrawn};
-    let is_staked = matches!(state, Active | UnbondingRequested);
-    match step {
-        Step::Active(_) => Verdict::Passed,
-        Step::Unbonding(_) if is_staked => Verdict::To(State::Unbonding),
-        Step::Expired(Timelock::Staking) if is_staked => Verdict::To(Unbonded),
-        Step::Expired(Timelock::Unbonding) if is_staked => Verdict::Early,
-        Step::Expired(Timelock::Unbonding) if state == State::Unbonding => Verdict::To(Unbonded),
-        Step::Withdrawn(_) if state == Unbonded => Verdict::To(Withdrawn),
-        Step::Withdrawn(_) if state < Unbonded => Verdict::Early,
-        _ => Verdict::Passed,
-    }
+/// A step that waits for an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Waiting {
+    /// For the stake.
+    Unbonding,
+    /// For the stake.
+    StakingExpired,
+    /// For the unbonding.
+    UnbondingExpired,
+    /// For the end of a timelock.
+    Withdrawal,
+    /// For the stake.
+    Slashing,
 }
 
 impl Delegation {
-    /// How far it is.
+    /// How far it is; none as long as the stake is not known.
     #[must_use]
     pub fn state(&self) -> Option<State> {
-        self.known.as_ref().map(|(_, state)| *state)
+        self.staked.as_ref()?;
+        Some(if self.slashing.is_some() {
+            State::Slashed
+        } else if self.is_unbonded() && self.withdrawal.is_some() {
+            State::Withdrawn
+        } else if self.is_unbonded() {
+            State::Unbonded
+        } else if self.unbonding.is_some() {
+            State::Unbonding
+        } else if self.request.is_some() {
+            State::UnbondingRequested
+        } else {
+            State::Active
+        })
     }
 
-    /// Makes a step, parks it, or sees that it was made before.
+    /// Whether the lock that holds it has passed: the one of the unbonding, once there is one,
+    /// because then the stake's own output is spent.
+    fn is_unbonded(&self) -> bool {
+        match &self.unbonding {
+            Some(_) => self.unbonding_expired,
+            None => self.staking_expired,
+        }
+    }
+
+    /// How many facts are known. It only grows, so it ranks what follows from them.
+    #[must_use]
+    pub fn rank(&self) -> u64 {
+        [
+            self.staked.is_some(),
+            self.unbonding.is_some(),
+            self.staking_expired,
+            self.unbonding_expired,
+            self.withdrawal.is_some(),
+            self.slashing.is_some(),
+        ]
+        .into_iter()
+        .map(u64::from)
+        .sum()
+    }
+
+    /// Learns a step.
     ///
     /// # Errors
-    /// When it can never be made.
+    /// When another content of the same step is known.
     pub fn apply(&mut self, step: &Step) -> Result<Outcome, StepError> {
-        let outcome = self.make(step)?;
-        if outcome == Outcome::Made {
-            self.make_parked();
+        let (is_new, waiting) = match step {
+            Step::Active(staked) => (learn(&mut self.staked, staked, "active")?, None),
+            Step::Unbonding(unbonding) => {
+                let is_new = learn(&mut self.unbonding, unbonding, "unbonding")?;
+                (is_new, Some(Waiting::Unbonding))
+            }
+            Step::Expired(Timelock::Staking) => {
+                let is_new = !std::mem::replace(&mut self.staking_expired, true);
+                (is_new, Some(Waiting::StakingExpired))
+            }
+            Step::Expired(Timelock::Unbonding) => {
+                let is_new = !std::mem::replace(&mut self.unbonding_expired, true);
+                (is_new, Some(Waiting::UnbondingExpired))
+            }
+            Step::Withdrawn(withdrawal) => (self.withdraw(withdrawal)?, Some(Waiting::Withdrawal)),
+            Step::Slashed(slashing) => {
+                (learn(&mut self.slashing, slashing, "slashed")?, Some(Waiting::Slashing))
+            }
+        };
+        Ok(match waiting {
+            _ if !is_new => Outcome::Repeated,
+            Some(waiting) if self.parked().any(|parked| parked == waiting) => Outcome::Parked,
+            _ => Outcome::Made,
+        })
+    }
+
+    /// Older senders do not say how it came back; whoever does is believed.
+    fn withdraw(&mut self, withdrawal: &Withdrawal) -> Result<bool, StepError> {
+        match &self.withdrawal {
+            Some(known) if withdrawal.hash.is_none() || known == withdrawal => Ok(false),
+            Some(known) if known.hash.is_some() => Err(StepError::Differs("withdrawn")),
+            _ => {
+                self.withdrawal = Some(withdrawal.clone());
+                Ok(true)
+            }
         }
-        Ok(outcome)
     }
 
     /// Notes that the staker has asked to take it out.
     ///
     /// # Errors
     /// When it is not active.
-    pub fn request_unbonding(&mut self) -> Result<(), StepError> {
-        match &mut self.known {
-            Some((_, state @ State::Active)) => {
-                *state = State::UnbondingRequested;
-                Ok(())
-            }
-            _ => Err(StepError::NotActive),
+    pub fn request_unbonding(&mut self, request: UnbondingRequest) -> Result<(), StepError> {
+        if self.state() != Some(State::Active) {
+            return Err(StepError::NotActive);
         }
+        self.request = Some(request);
+        Ok(())
     }
 
-    fn make(&mut self, step: &Step) -> Result<Outcome, StepError> {
-        let Some((staked, state)) = &mut self.known else {
-            let Step::Active(staked) = step else { return self.park(step) };
-            self.known = Some((Staked::clone(staked), State::Active));
-            return Ok(Outcome::Made);
-        };
-        if let Step::Active(again) = step
-            && **again != *staked
-        {
-            return Err(StepError::Differs);
-        }
-        match judge(*state, step) {
-            Verdict::To(next) => *state = next,
-            Verdict::Passed => return Ok(Outcome::Repeated),
-            Verdict::Early => return self.park(step),
-        }
-        match step {
-            Step::Unbonding(unbonding) => self.unbonding = Some(Unbonding::clone(unbonding)),
-            Step::Withdrawn(withdrawal) => self.withdrawal = Some(Withdrawal::clone(withdrawal)),
-            Step::Active(_) | Step::Expired(_) => {}
-        }
-        Ok(Outcome::Made)
+    /// Learns which timelocks have passed at a height. Whether it learnt something.
+    pub fn expire(&mut self, height: BtcHeight) -> bool {
+        let staking = self.staked.as_ref().is_some_and(|staked| staked.end() <= height);
+        let unbonding = self.unbonding.as_ref().is_some_and(|unbonding| unbonding.end() <= height);
+        let learnt = (staking && !self.staking_expired) || (unbonding && !self.unbonding_expired);
+        self.staking_expired |= staking;
+        self.unbonding_expired |= unbonding;
+        learnt
     }
 
-    fn park(&mut self, step: &Step) -> Result<Outcome, StepError> {
-        if self.parked.contains(step) {
-            return Ok(Outcome::Repeated);
-        }
-        if self.parked.len() == PARKED {
-            return Err(StepError::TooMany);
-        }
-        self.parked.push(step.clone());
-        Ok(Outcome::Parked)
+    /// Facts that say nothing yet.
+    pub fn parked(&self) -> impl Iterator<Item = Waiting> + '_ {
+        let is_known = self.staked.is_some();
+        let waiting = [
+            (Waiting::Unbonding, self.unbonding.is_some() && !is_known),
+            (Waiting::StakingExpired, self.staking_expired && !is_known),
+            (
+                Waiting::UnbondingExpired,
+                self.unbonding_expired && !(is_known && self.unbonding.is_some()),
+            ),
+            (Waiting::Withdrawal, self.withdrawal.is_some() && !(is_known && self.is_unbonded())),
+            (Waiting::Slashing, self.slashing.is_some() && !is_known),
+        ];
+        waiting.into_iter().filter(|(_, waits)| *waits).map(|(waiting, _)| waiting)
     }
 
-    /// Makes parked steps until none can be made.
-    fn make_parked(&mut self) {
-        loop {
-            let Some(state) = self.state() else { return };
-            let ready = |step: &Step| !matches!(judge(state, step), Verdict::Early);
-            let Some(place) = self.parked.iter().position(ready) else { return };
-            let step = self.parked.remove(place);
-            // What is ready is made or was passed; neither parks nor fails.
-            let _ = self.make(&step);
-        }
+    /// Whether it counts as staked.
+    fn is_active(&self) -> bool {
+        matches!(self.state(), Some(State::Active | State::UnbondingRequested))
     }
 
     /// What it counts for now.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        let Some((staked, state)) = &self.known else { return Counts::default() };
-        if staked.is_overflow {
+        let Some(staked) = self.staked.as_ref().filter(|staked| !staked.is_overflow) else {
             return Counts::default();
-        }
+        };
         let Satoshi(value) = staked.value;
-        let active = u64::from(*state <= State::UnbondingRequested);
+        let active = u64::from(self.is_active());
         Counts { active_tvl: active * value, total_tvl: value, active, total: 1 }
     }
+}
 
-    /// Whom it counts for.
-    #[must_use]
-    pub fn parties(&self) -> Option<(PublicKey, PublicKey)> {
-        self.known.as_ref().map(|(staked, _)| (staked.staker, staked.provider))
+/// Keeps a fact; whether it is new.
+fn learn<T: Clone + PartialEq>(
+    known: &mut Option<T>,
+    fact: &T,
+    name: &'static str,
+) -> Result<bool, StepError> {
+    match known {
+        Some(known) if known == fact => Ok(false),
+        Some(_) => Err(StepError::Differs(name)),
+        None => {
+            *known = Some(fact.clone());
+            Ok(true)
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{BtcHeight, TxHash};
-
-    fn staked(value: u64, is_overflow: bool) -> Step {
-        Step::Active(Box::new(Staked {
-            staker: PublicKey([1; 32]),
-            provider: PublicKey([2; 32]),
-            value: Satoshi(value),
-            start: BtcHeight(100),
-            timestamp: 5,
-            timelock: 10,
-            output: 0,
-            tx: "00".to_owned(),
-            is_overflow,
-        }))
-    }
-
-    fn unbonding() -> Step {
-        let (hash, tx) = (TxHash([3; 32]), "00".to_owned());
-        let start = BtcHeight(103);
-        Step::Unbonding(Box::new(Unbonding {
-            hash,
-            tx,
-            start,
-            timestamp: 6,
-            timelock: 2,
-            output: 0,
-        }))
-    }
-
-    fn withdrawn() -> Step {
-        Step::Withdrawn(Box::default())
-    }
-
-    /// The lives that a delegation can have.
-    fn lives() -> [Vec<Step>; 5] {
-        let expired = |which| Step::Expired(which);
-        [
-            vec![staked(7, false)],
-            vec![staked(7, false), unbonding()],
-            vec![staked(7, false), unbonding(), expired(Timelock::Unbonding), withdrawn()],
-            vec![staked(7, false), expired(Timelock::Staking), withdrawn()],
-            vec![staked(7, true), unbonding(), expired(Timelock::Unbonding)],
-        ]
-    }
-
-    #[test]
-    fn any_order_with_any_doubles_ends_in_the_same_delegation() {
-        let seed = fastrand::u64(..);
-        println!("seed {seed}");
-        let mut rng = fastrand::Rng::with_seed(seed);
-        for life in lives() {
-            let mut straight = Delegation::default();
-            for step in &life {
-                assert_eq!(straight.apply(step), Ok(Outcome::Made), "{step:?}");
-            }
-            for _ in 0..500 {
-                let mut steps = life.clone();
-                steps.extend(life.iter().filter(|_| rng.bool()).cloned());
-                rng.shuffle(&mut steps);
-                let mut shuffled = Delegation::default();
-                for step in &steps {
-                    shuffled.apply(step).expect("taken");
-                }
-                assert_eq!(shuffled, straight, "{steps:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn it_counts_while_it_is_staked_and_overflow_never_does() {
-        let counts = |steps: &[Step]| {
-            let mut delegation = Delegation::default();
-            for step in steps {
-                delegation.apply(step).expect("taken");
-            }
-            let Counts { active_tvl, total_tvl, active, total } = delegation.counts();
-            (active_tvl, total_tvl, active, total)
-        };
-        assert_eq!(counts(&[staked(7, false)]), (7, 7, 1, 1));
-        assert_eq!(counts(&[staked(7, false), unbonding()]), (0, 7, 0, 1));
-        let expired = Step::Expired(Timelock::Staking);
-        assert_eq!(counts(&[staked(7, false), expired]), (0, 7, 0, 1), "natural expiry too");
-        assert_eq!(counts(&[staked(7, true), unbonding()]), (0, 0, 0, 0));
-        assert_eq!(counts(&[unbonding(), withdrawn()]), (0, 0, 0, 0), "nothing is known of it");
-    }
-
-    #[test]
-    fn what_can_never_be_is_refused() {
-        let mut delegation = Delegation::default();
-        assert_eq!(delegation.request_unbonding(), Err(StepError::NotActive));
-        assert_eq!(delegation.apply(&staked(7, false)), Ok(Outcome::Made));
-        assert_eq!(delegation.apply(&staked(8, false)), Err(StepError::Differs));
-        assert_eq!(delegation.request_unbonding(), Ok(()));
-        assert_eq!(delegation.request_unbonding(), Err(StepError::NotActive));
-        assert_eq!(delegation.counts().active, 1, "asking takes nothing out");
-        assert_eq!(delegation.apply(&unbonding()), Ok(Outcome::Made));
-        assert_eq!(delegation.apply(&unbonding()), Ok(Outcome::Repeated));
-    }
-}
+mod tests;

@@ -4,10 +4,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{BtcHeight, ParseError, PublicKey, Satoshi, TxHash};
+use crate::{Blocks, BtcHeight, ParseError, PublicKey, Satoshi, TxHash};
 
-/// Digits of a transaction at the most: four megabytes, as much as a block may have.
-const TX_DIGITS: usize = 8_000_000;
+/// Bytes of a transaction at the most. What stakes, unbonds or withdraws has a few hundred; nodes
+/// relay none with more than this outside its witness.
+pub const TX_BYTES: usize = 100_000;
+/// The last second of the year 9999.
+const LAST_SECOND: u64 = 253_402_300_799;
 /// The newest form of messages.
 const SCHEMA: u64 = 1;
 
@@ -61,6 +64,8 @@ pub enum Step {
     Expired(Timelock),
     /// The staker has it back.
     Withdrawn(Box<Withdrawal>),
+    /// Its provider signed twice, and it is taken away.
+    Slashed(Box<Slashing>),
 }
 
 /// What is staked, by whom, with whom.
@@ -77,11 +82,11 @@ pub struct Staked {
     /// When, Unix seconds.
     pub timestamp: u64,
     /// For how many blocks.
-    pub timelock: u64,
+    pub timelock: Blocks,
     /// Which output of the transaction.
     pub output: u32,
-    /// The transaction, hexadecimal.
-    pub tx: String,
+    /// The transaction.
+    pub tx: Vec<u8>,
     /// It came when no more was taken, and counts for nothing.
     pub is_overflow: bool,
 }
@@ -91,14 +96,14 @@ pub struct Staked {
 pub struct Unbonding {
     /// The transaction that does so.
     pub hash: TxHash,
-    /// The same, hexadecimal.
-    pub tx: String,
+    /// The same, whole.
+    pub tx: Vec<u8>,
     /// The block it begins with.
     pub start: BtcHeight,
     /// When, Unix seconds.
     pub timestamp: u64,
     /// For how many blocks.
-    pub timelock: u64,
+    pub timelock: Blocks,
     /// Which output of the transaction.
     pub output: u32,
 }
@@ -119,6 +124,31 @@ pub struct Withdrawal {
     pub hash: Option<TxHash>,
     /// Its height.
     pub height: Option<BtcHeight>,
+}
+
+/// How it was taken away.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slashing {
+    /// The transaction that does so.
+    pub hash: TxHash,
+    /// Its height.
+    pub height: BtcHeight,
+}
+
+impl Staked {
+    /// The height at which its timelock has passed.
+    #[must_use]
+    pub fn end(&self) -> BtcHeight {
+        self.start.after(self.timelock)
+    }
+}
+
+impl Unbonding {
+    /// The height at which its timelock has passed.
+    #[must_use]
+    pub fn end(&self) -> BtcHeight {
+        self.start.after(self.timelock)
+    }
 }
 
 /// Reads a message. None for one that says nothing of its own: statistics follow from delegations.
@@ -145,15 +175,19 @@ pub fn parse(message: &[u8]) -> Result<Option<Event>, EventError> {
         4 => delegation(Step::Expired(fields.timelock()?)),
         5 => Ok(None),
         6 => Ok(Some(Event::BtcInfo {
-            height: BtcHeight(fields.number("height")?),
+            height: fields.height("height")?,
             confirmed: fields.number("confirmed_tvl")?,
             unconfirmed: fields.number("unconfirmed_tvl")?,
         })),
         7 => Ok(Some(Event::ConfirmedInfo {
-            height: BtcHeight(fields.number("height")?),
+            height: fields.height("height")?,
             tvl: fields.number("tvl")?,
         })),
-        other => Err(EventError::new("event_type", format!("{other} is none of 1 to 7"))),
+        8 => delegation(Step::Slashed(Box::new(Slashing {
+            hash: fields.hash("slashing_tx_hash_hex")?,
+            height: fields.height("slashing_tx_btc_height")?,
+        }))),
+        other => Err(EventError::new("event_type", format!("{other} is none of 1 to 8"))),
     }
 }
 
@@ -167,9 +201,9 @@ impl Fields<'_> {
             staker: self.key("staker_pk_hex")?,
             provider: self.key("finality_provider_pk_hex")?,
             value: read("staking_value", Satoshi::staked(value))?,
-            start: BtcHeight(self.number("staking_start_height")?),
+            start: self.height("staking_start_height")?,
             timestamp: self.seconds("staking_start_timestamp")?,
-            timelock: self.number("staking_timelock")?,
+            timelock: self.blocks("staking_timelock")?,
             output: self.output("staking_output_index")?,
             tx: self.hex("staking_tx_hex")?,
             is_overflow: match self.0.get("is_overflow") {
@@ -185,9 +219,9 @@ impl Fields<'_> {
         Ok(Unbonding {
             hash: self.hash("unbonding_tx_hash_hex")?,
             tx: self.hex("unbonding_tx_hex")?,
-            start: BtcHeight(self.number("unbonding_start_height")?),
+            start: self.height("unbonding_start_height")?,
             timestamp: self.seconds("unbonding_start_timestamp")?,
-            timelock: self.number("unbonding_timelock")?,
+            timelock: self.blocks("unbonding_timelock")?,
             output: self.output("unbonding_output_index")?,
         })
     }
@@ -197,7 +231,7 @@ impl Fields<'_> {
             return Ok(Withdrawal::default());
         }
         let hash = Some(self.hash("withdraw_tx_hash_hex")?);
-        Ok(Withdrawal { hash, height: Some(BtcHeight(self.number("withdraw_tx_btc_height")?)) })
+        Ok(Withdrawal { hash, height: Some(self.height("withdraw_tx_btc_height")?) })
     }
 
     fn timelock(&self) -> Result<Timelock, EventError> {
@@ -218,9 +252,18 @@ impl Fields<'_> {
         number.ok_or_else(|| EventError::new(name, "it is missing, or no whole number from 0"))
     }
 
-    /// Seconds since 1970: senders write them as they are signed, and none is before.
+    fn height(&self, name: &str) -> Result<BtcHeight, EventError> {
+        read(name, BtcHeight::read(self.number(name)?))
+    }
+
+    fn blocks(&self, name: &str) -> Result<Blocks, EventError> {
+        read(name, Blocks::read(self.number(name)?))
+    }
+
     fn seconds(&self, name: &str) -> Result<u64, EventError> {
-        self.number(name)
+        let seconds = self.number(name)?;
+        let possible = seconds <= LAST_SECOND;
+        possible.then_some(seconds).ok_or_else(|| EventError::new(name, "it is no Unix time"))
     }
 
     fn output(&self, name: &str) -> Result<u32, EventError> {
@@ -236,13 +279,14 @@ impl Fields<'_> {
         read(name, PublicKey::parse(self.text(name)?))
     }
 
-    fn hex(&self, name: &str) -> Result<String, EventError> {
+    fn hex(&self, name: &str) -> Result<Vec<u8>, EventError> {
         let text = self.text(name)?;
-        let fits = text.len() <= TX_DIGITS && text.len().is_multiple_of(2);
-        if fits && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Ok(text.to_ascii_lowercase());
+        if text.len() > 2 * TX_BYTES {
+            let what = format!("a transaction has at most {TX_BYTES} bytes here");
+            return Err(EventError::new(name, what));
         }
-        Err(EventError::new(name, "it is no transaction in hexadecimal"))
+        let bytes = crate::hex::read(text);
+        bytes.ok_or_else(|| EventError::new(name, "it is no transaction in hexadecimal"))
     }
 }
 
@@ -277,7 +321,8 @@ mod tests {
             panic!("a delegation");
         };
         assert_eq!((hash, staked.value), (TxHash([6; 32]), Satoshi(100_000)));
-        assert_eq!((staked.start, staked.timelock, staked.output), (BtcHeight(102), 100, 1));
+        assert_eq!((staked.start, staked.end()), (BtcHeight(102), BtcHeight(202)));
+        assert_eq!((staked.output, &staked.tx[..]), (1, &[1, 0][..]));
     }
 
     #[test]
@@ -294,6 +339,11 @@ mod tests {
             ("staker_pk_hex", json!("zz".repeat(32)), "staker_pk_hex"),
             ("finality_provider_pk_hex", Value::Null, "finality_provider_pk_hex"),
             ("staking_tx_hex", json!("010"), "staking_tx_hex"),
+            ("staking_tx_hex", json!("00".repeat(TX_BYTES + 1)), "staking_tx_hex"),
+            ("staking_start_height", json!(10_000_001), "staking_start_height"),
+            ("staking_start_timestamp", json!(u64::MAX), "staking_start_timestamp"),
+            ("staking_timelock", json!(0), "staking_timelock"),
+            ("staking_timelock", json!(65_536), "staking_timelock"),
             ("staking_output_index", json!(5_000_000_000_u64), "staking_output_index"),
             ("is_overflow", json!("no"), "is_overflow"),
         ] {

@@ -1,29 +1,64 @@
 //! Bitcoin staking: every event counts once.
 //!
 //! ```text
-//!   message ── event ──► delegation ──► what it counts for
-//!              strict    pure: applied, parked, repeated
+//!   queue, HTTP ── messages ──► events ──► delegations ──► sums, lists, boards, heights
+//!                               strict     pure, one       ranked, so repeating is right
+//!                               reading    commit each
 //! ```
 //!
 //! An indexer tells what happens to delegations, through queues that deliver twice and out of
-//! order. An event whose predecessor is unknown is parked with its delegation and applied the
-//! moment that one comes; a state that was passed already changes nothing. So any order of the same
-//! events, with any of them doubled, ends in the same delegation.
+//! order. A delegation is the set of what is known of it, and its state is a function of that set:
+//! any order of the same events, with any of them doubled, ends in the same delegation. What it
+//! counts for is set in tallies under the number of known facts, which only grows: so a repeated, a
+//! late or a half-finished count ends in the same sums.
 //!
 //! | room | what it holds |
 //! | --- | --- |
 //! | [`event`] | what a message says, read strictly |
-//! | [`delegation`] | the states of a delegation: pure |
-//! | `intake` | what sources hand over, and what they are told |
+//! | [`delegation`] | what is known of a delegation, and its state: pure |
+//! | [`derive`] | what follows from it: pure |
+//! | [`tables`] | all tables |
+//! | `intake`, `ingest` | messages to delegations |
+//! | `settle`, `notes` | what follows is written, also after a crash |
+//! | `bitcoin` | the height of Bitcoin, and timelocks that pass |
+//! | `parked`, `unprocessable` | what waits, and what cannot be applied |
+//! | `query`, `history` | answers: as things are, as of a height, over time |
+//! | `backfill`, `run` | calculations that come later; what works in the background |
 //!
-//! # Deliberately absent, for now
+//! # Invariants
 //!
-//! - Tables, statistics, sources, the API and the pages: they come next.
+//! - **A message is acknowledged after everything that follows from it is on disk**, or after a
+//!   note is that names the delegation: whoever finds the note counts again.
+//! - **Sums equal the delegations**: each is an entry of its tallies, and `verify` proves it.
+//! - **Nothing is dropped**: what cannot be applied is kept with its reason until somebody replays
+//!   or drops it.
 
+pub mod address;
+mod backfill;
+mod bitcoin;
 pub mod delegation;
+pub mod derive;
 pub mod event;
+pub mod hex;
+mod history;
+mod ingest;
 mod intake;
+mod notes;
+mod parked;
+mod query;
+mod run;
+mod settle;
+mod staking;
+pub mod tables;
 mod types;
+mod unprocessable;
 
+pub use bitcoin::{Bitcoin, Confirmed, Info};
+pub use history::{POINTS, Point};
+pub use ingest::Counters;
 pub use intake::{BATCH, Intake, MESSAGE_BYTES, Message, Taken};
-pub use types::{BtcHeight, ParseError, PublicKey, Satoshi, TxHash};
+pub use query::{ListPage, Listed, LockState, Overall, PAGE, PROVIDERS, RankPlace, StakerPlace};
+pub use staking::{Settings, Staking, StakingError};
+pub use tables::{Standing, Unprocessable};
+pub use types::{Blocks, BtcHeight, ParseError, PublicKey, Satoshi, TxHash};
+pub use unprocessable::{KeptId, KeptPage};

@@ -28,6 +28,10 @@ pub struct Satoshi(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct BtcHeight(pub u64);
 
+/// For how many blocks an output is locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Blocks(pub u16);
+
 impl TxHash {
     /// Reads 64 hexadecimal digits.
     ///
@@ -59,35 +63,52 @@ impl Satoshi {
     }
 }
 
-fn unhex(text: &str) -> Option<[u8; 32]> {
-    let digits = text.as_bytes();
-    if digits.len() != 64 {
-        return None;
+impl BtcHeight {
+    /// A height that Bitcoin can have: this one is reached in about two hundred years.
+    const HIGHEST: u64 = 10_000_000;
+
+    /// Reads a height.
+    ///
+    /// # Errors
+    /// When no block can have it.
+    pub fn read(number: u64) -> Result<Self, ParseError> {
+        let possible = number <= Self::HIGHEST;
+        possible.then_some(Self(number)).ok_or(ParseError("no block of Bitcoin has such a height"))
     }
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    let mut bytes = [0; 32];
-    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        let [high, low] = pair else { return None };
-        *byte = u8::try_from(16 * digit(*high)? + digit(*low)?).ok()?;
+
+    /// The height at which a lock that begins here has passed.
+    #[must_use]
+    pub fn after(self, Blocks(blocks): Blocks) -> Self {
+        Self(self.0.saturating_add(blocks.into()))
     }
-    Some(bytes)
 }
 
-fn write_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+impl Blocks {
+    /// Reads how long an output is locked.
+    ///
+    /// # Errors
+    /// When a script cannot say so.
+    pub fn read(number: u64) -> Result<Self, ParseError> {
+        let blocks = u16::try_from(number).ok().filter(|blocks| *blocks > 0);
+        blocks.map(Self).ok_or(ParseError("a timelock is 1 to 65535 blocks"))
+    }
+}
+
+fn unhex(text: &str) -> Option<[u8; 32]> {
+    crate::hex::read(text)?.try_into().ok()
 }
 
 macro_rules! hex_text {
     ($($type:ty),*) => {$(
         impl fmt::Display for $type {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write_hex(&self.0, f)
+                crate::hex::write(&self.0, f)
             }
         }
 
         impl fmt::Debug for $type {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write_hex(&self.0, f)
+                crate::hex::write(&self.0, f)
             }
         }
     )*};

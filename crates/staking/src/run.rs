@@ -1,0 +1,118 @@
+//! What works in the background: timelocks that pass, notes that a crash left, calculations that
+//! were added, steps that wait in vain.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use index::new_op;
+use platform::{Attempts, commit_of, try_commit};
+use tally::{RaiseError, Tally};
+
+use crate::derive::{of_provider, overall, providers, stakers};
+use crate::staking::{Staking, StakingError};
+use crate::tables::{Recorded, SETTINGS};
+
+/// How long a note is left to whoever wrote it, milliseconds.
+const NOTE_AGE: u64 = 30_000;
+/// How often notes and waiting steps are looked at.
+const PERIOD: Duration = Duration::from_secs(15);
+/// How often the height is looked at, even if nobody says that it rose: another process may know.
+const HEIGHT_PERIOD: Duration = Duration::from_secs(2);
+
+impl Staking {
+    /// Raises the shards of what is counted to the number of the settings. To be called before
+    /// anything else.
+    ///
+    /// # Errors
+    /// When more were set before: shards are never taken away.
+    pub async fn raise_shards(&self) -> Result<(), StakingError> {
+        let shards = self.inner.settings.shards;
+        if !self.record_shards(shards).await? {
+            return Ok(());
+        }
+        for tally in [overall()?, stakers()?, providers()?] {
+            self.raise(&tally, shards).await?;
+        }
+        let mut after = None;
+        loop {
+            let page = self.providers(after, crate::query::PAGE).await?;
+            for (provider, _) in &page.rows {
+                self.raise(&of_provider(*provider)?, shards).await?;
+            }
+            after = page.next;
+            if after.is_none() {
+                tracing::info!(shards, "shards raised");
+                return Ok(());
+            }
+        }
+    }
+
+    /// A tally that filled up has raised its own shards, perhaps beyond the setting.
+    async fn raise(&self, tally: &Tally, shards: u16) -> Result<(), StakingError> {
+        let spread = &self.inner.spread;
+        if spread.shards(tally).await?.last().is_none_or(|now| *now < shards) {
+            spread.raise(tally, shards).await?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the number of shards; whether it is news.
+    async fn record_shards(&self, shards: u16) -> Result<bool, StakingError> {
+        let mut attempts = Attempts::of(SETTINGS.def().name());
+        loop {
+            let seen = self.inner.store.get_versioned(&SETTINGS, &(), &()).await?;
+            let before = seen.value.unwrap_or_default();
+            if before.shards > shards {
+                return Err(RaiseError::Lower { asked: shards, current: before.shards }.into());
+            }
+            if before.shards == shards {
+                return Ok(false);
+            }
+            let changes = vec![SETTINGS.insert(&(), &Recorded { shards })];
+            let op = new_op()?;
+            let commit = commit_of(&SETTINGS, &(), seen.version, changes, op, Bytes::new())?;
+            if try_commit(&self.inner.store, commit).await?.is_some() {
+                return Ok(true);
+            }
+            attempts.again().await?;
+        }
+    }
+
+    /// Works until it is dropped.
+    pub async fn run(self) {
+        tokio::join!(self.keep_tidy(), self.follow_height());
+    }
+
+    async fn follow_height(&self) {
+        loop {
+            match self.expire().await {
+                Ok(0) => {}
+                Ok(expired) => tracing::info!(expired, "timelocks have passed"),
+                Err(error) => tracing::warn!("timelocks are looked at again: {error}"),
+            }
+            let risen = self.inner.risen.notified();
+            let _ = tokio::time::timeout(HEIGHT_PERIOD, risen).await;
+        }
+    }
+
+    async fn keep_tidy(&self) {
+        // What a process left that died is taken over at once: counting twice is harmless.
+        let mut age = 0;
+        loop {
+            match self.finish_notes(age).await {
+                Ok(0) => age = NOTE_AGE,
+                Ok(notes) => tracing::info!(notes, "finished what a crash had left"),
+                Err(error) => tracing::warn!("notes are looked at again: {error}"),
+            }
+            if let Err(error) = self.backfill().await {
+                tracing::warn!("calculations are back-filled later: {error}");
+            }
+            match self.give_up().await {
+                Ok(0) => {}
+                Ok(steps) => tracing::warn!(steps, "gave up steps that waited in vain"),
+                Err(error) => tracing::warn!("waiting steps are looked at again: {error}"),
+            }
+            tokio::time::sleep(PERIOD).await;
+        }
+    }
+}
