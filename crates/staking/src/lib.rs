@@ -23,6 +23,8 @@
 //! | `bitcoin` | the height of Bitcoin, and timelocks that pass |
 //! | `parked`, `unprocessable` | what waits, and what cannot be applied |
 //! | `query`, `history` | answers: as things are, as of a height, over time |
+//! | `api` | answers over HTTP |
+//! | `verify` | everything counted again and compared |
 //! | `backfill`, `run` | calculations that come later; what works in the background |
 //!
 //! # Invariants
@@ -34,6 +36,7 @@
 //!   or drops it.
 
 pub mod address;
+pub mod api;
 mod backfill;
 mod bitcoin;
 pub mod delegation;
@@ -43,6 +46,7 @@ pub mod hex;
 mod history;
 mod ingest;
 mod intake;
+mod life;
 mod notes;
 mod parked;
 mod query;
@@ -52,13 +56,16 @@ mod staking;
 pub mod tables;
 mod types;
 mod unprocessable;
+mod verify;
 
 pub use bitcoin::{Bitcoin, Confirmed, Info};
 pub use history::{POINTS, Point};
 pub use ingest::Counters;
 pub use intake::{BATCH, Intake, MESSAGE_BYTES, Message, Taken};
+pub use life::Event as LifeEvent;
 pub use query::{ListPage, Listed, LockState, Overall, PAGE, PROVIDERS, RankPlace, StakerPlace};
 pub use staking::{Settings, Staking, StakingError};
 pub use tables::{Standing, Unprocessable};
 pub use types::{Blocks, BtcHeight, ParseError, PublicKey, Satoshi, TxHash};
 pub use unprocessable::{KeptId, KeptPage};
+pub use verify::Audit;

@@ -1,3 +1,5 @@
+//! Lives of delegations in any order.
+
 use super::*;
 use crate::{Blocks, PublicKey};
 
