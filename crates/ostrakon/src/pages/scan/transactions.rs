@@ -55,7 +55,7 @@ pub(super) async fn list(
 }
 
 /// What a transaction is to an account.
-pub(super) fn direction(words: &Messages, direction: Direction) -> &'static str {
+fn direction(words: &Messages, direction: Direction) -> &'static str {
     match direction {
         Direction::In => words.incoming,
         Direction::Out => words.outgoing,
