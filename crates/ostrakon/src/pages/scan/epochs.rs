@@ -49,7 +49,7 @@ async fn lines(page: &Page, start: u64, limit: u64) -> Result<Vec<Line>, Refused
 /// The newest epochs, for the chain's own page.
 pub(super) async fn newest(page: &Page, limit: u64) -> Result<Markup, Refused> {
     let words = page.words();
-    let lines = match page.head(Lane::MINED) {
+    let lines = match page.scan().head(Lane::MINED) {
         Some(head) => lines(page, head, limit).await?,
         None => Vec::new(),
     };
@@ -70,7 +70,7 @@ pub(super) async fn list(
 ) -> Result<Response, Refused> {
     let page = Page::open(&app, visitor, &chain).await?;
     let words = page.words();
-    let way = Way::new(page.head(Lane::MINED).map_or(0, |head| head + 1), asked.from);
+    let way = Way::new(page.scan().head(Lane::MINED).map_or(0, |head| head + 1), asked.from);
     let lines = match way {
         Some(way) => lines(&page, way.start, LINES).await?,
         None => Vec::new(),
@@ -129,7 +129,7 @@ pub(super) async fn one(
     let page = Page::open(&app, visitor, &chain).await?;
     let words = page.words();
     let number = page.number(&number)?;
-    let head = page.head(Lane::MINED);
+    let head = page.scan().head(Lane::MINED);
     let Some(row) = page.scan().epoch(number).await? else {
         let newest = head.map_or_else(|| "–".to_owned(), format::count);
         let advice = format!("{} {newest}.", words.no_such_epoch_advice);
@@ -235,7 +235,7 @@ pub(super) async fn pivots(
 ) -> Result<Response, Refused> {
     let page = Page::open(&app, visitor, &chain).await?;
     let words = page.words();
-    let way = Way::new(page.head(Lane::MINED).map_or(0, |head| head + 1), asked.from);
+    let way = Way::new(page.scan().head(Lane::MINED).map_or(0, |head| head + 1), asked.from);
     let (first, hashes) = match way {
         None => (0, Vec::new()),
         Some(way) => {

@@ -66,7 +66,7 @@ pub(super) async fn page(
     let page = Page::open(&app, visitor, &chain).await?;
     let words = page.words();
     let title = words.tree_graph;
-    let Some(head) = page.head(Lane::MINED) else {
+    let Some(head) = page.scan().head(Lane::MINED) else {
         let content = html! {
             h1 { (title) }
             (page.live("graph", &web::empty(words.no_epochs, words.no_blocks_advice)))

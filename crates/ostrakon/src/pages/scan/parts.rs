@@ -1,10 +1,8 @@
 //! Small parts of the explorer's pages: links, badges, amounts, the way through a list.
 
 use maud::{Markup, html};
-use scan::answers::BlockState;
-use scan::tables::{CONFIRMED, FINALIZED};
+use scan::answers::{BlockState, EpochState};
 use scan::{Address, Hash};
-use timeline::Lane;
 use web::{Messages, format};
 
 use super::page::Page;
@@ -73,12 +71,13 @@ impl Page {
     /// How far an epoch has come.
     pub(super) fn epoch_state(&self, number: u64) -> Markup {
         let words = self.words();
-        let reached = |lane| self.head(lane).is_some_and(|head| number <= head);
         html! {
-            @if reached(FINALIZED) { span.badge.good { (words.finalized) } }
-            @else if reached(CONFIRMED) { span.badge.good { (words.confirmed) } }
-            @else if reached(Lane::EXECUTED) { span.badge.watch { (words.executed) } }
-            @else { span.badge { (words.mined) } }
+            @match self.scan().epoch_state(number) {
+                EpochState::Finalized => span.badge.good { (words.finalized) },
+                EpochState::Confirmed => span.badge.good { (words.confirmed) },
+                EpochState::Executed => span.badge.watch { (words.executed) },
+                EpochState::Mined => span.badge { (words.mined) },
+            }
         }
     }
 }
