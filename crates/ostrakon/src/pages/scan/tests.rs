@@ -40,7 +40,7 @@ async fn server() -> axum::Router {
     );
     let live = LiveEvents::follow(platform.events.clone()).await.expect("follows");
     let (reports, jar) = (Reports::new(opened.clone()), CookieJar::new(false));
-    let app = App { opened, start, reports, platform, explorers, jar };
+    let app = App { opened, start, reports, platform, explorers, jar, redis: Vec::new() };
     let settings = Settings::defaults("data".into());
     let stop = tokio::sync::watch::channel(false).1;
     shell::whole(&std::sync::Arc::new(app), &settings, live, stop).router
