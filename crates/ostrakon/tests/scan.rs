@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use common::{Place, Server};
 use parts::conflux;
 use parts::require;
-use treegraph::{ask, chain};
+use serde_json::Value;
+use treegraph::{ask, chain, items};
 
 #[test]
 fn killed_with_9_again_and_again_the_index_is_the_same() {
@@ -96,6 +97,8 @@ fn bad_input_is_refused_with_what_to_do() {
         ("blocks?order=up", 400, "bad-query", "order"),
         ("blocks?cursor=abc", 400, "bad-cursor", "cursor"),
         ("journal/99999999", 404, "not-found", "switch"),
+        ("journal/99999999/blocks", 404, "not-found", "switch"),
+        ("journal/99999999/transactions", 404, "not-found", "switch"),
         ("blocks/export?format=xml", 400, "bad-query", "format"),
     ] {
         let found = refused(&server, &format!("/api/devnet/{path}"));
@@ -123,17 +126,9 @@ fn lists_are_paged_to_their_end_and_exports_have_the_same_rows() {
     let server = indexed_demo(&place);
     let miner = ask(&server, "/api/devnet/miners?limit=1&order=asc");
     let miner = miner["items"][0]["address"].as_str().expect("an address").to_owned();
-    let mut positions = Vec::new();
-    let list = format!("/api/devnet/miners/{miner}/blocks?limit=7");
-    let mut path = list.clone();
-    loop {
-        let page = ask(&server, &path);
-        for item in page["items"].as_array().expect("a list") {
-            positions.push(item["position"].as_u64().expect("a number"));
-        }
-        let Some(next) = page["next"].as_str() else { break };
-        path = format!("{list}&cursor={next}");
-    }
+    let listed = items(&server, &format!("/api/devnet/miners/{miner}/blocks?limit=7"));
+    let position = |item: &Value| item["position"].as_u64().expect("a number");
+    let positions: Vec<u64> = listed.iter().map(position).collect();
     let all: Vec<u64> = (0..positions.len() as u64).rev().collect();
     assert_eq!(positions, all, "each once, the newest first");
     let lines = |path: &str| {
