@@ -74,7 +74,10 @@ pub(crate) fn wait(server: &Server, node: &ConfluxNode) {
     loop {
         let height = |tag| node.epoch(tag).expect("a number");
         let status = ask(server, "/api/conflux/status");
-        let reached = status["mined"] == height("latest_mined")
+        let mined = height("latest_mined");
+        // A fork may end as high as the branch it leaves, so the height alone says nothing.
+        let reached = status["mined"] == mined
+            && status["pivot"] == node.pivot(mined).expect("a pivot")
             && status["executed"].as_u64() >= Some(height("latest_state"));
         if reached {
             return;
