@@ -3,10 +3,15 @@
 mod common;
 mod treegraph;
 
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
 use common::{Place, Server};
 use parts::conflux;
 use parts::require;
-use treegraph::{ask, chain};
+use serde_json::Value;
+use treegraph::{ask, chain, items};
 
 #[test]
 fn killed_with_9_again_and_again_the_index_is_the_same() {
@@ -46,6 +51,17 @@ fn when_a_node_dies_the_next_one_is_followed() {
     assert!(server.terminate().success());
 }
 
+/// A demo whose chain is in the index.
+fn indexed_demo(place: &Place) -> Server {
+    let server = place.demo("data");
+    let begun = Instant::now();
+    while ask(&server, "/api/devnet/status")["mined"].as_u64() < Some(500) {
+        assert!(begun.elapsed().as_secs() < 60, "the demo's chain is not indexed");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    server
+}
+
 /// Status, code and detail of a refusal.
 fn refused(server: &Server, path: &str) -> (u64, String, String) {
     let problem = ask(server, path);
@@ -56,12 +72,7 @@ fn refused(server: &Server, path: &str) -> (u64, String, String) {
 #[test]
 fn bad_input_is_refused_with_what_to_do() {
     let place = Place::new();
-    let server = place.demo("data");
-    let begun = std::time::Instant::now();
-    while ask(&server, "/api/devnet/status")["mined"].as_u64() < Some(500) {
-        assert!(begun.elapsed().as_secs() < 60, "the demo's chain is not indexed");
-        std::thread::sleep(std::time::Duration::from_millis(100));
-    }
+    let server = indexed_demo(&place);
     let hash = "0x".to_owned() + &"ab".repeat(32);
     for (path, status, code, says) in [
         ("blocks/0x12", 400, "bad-path", "0x and 64 hexadecimal digits"),
@@ -86,6 +97,8 @@ fn bad_input_is_refused_with_what_to_do() {
         ("blocks?order=up", 400, "bad-query", "order"),
         ("blocks?cursor=abc", 400, "bad-cursor", "cursor"),
         ("journal/99999999", 404, "not-found", "switch"),
+        ("journal/99999999/blocks", 404, "not-found", "switch"),
+        ("journal/99999999/transactions", 404, "not-found", "switch"),
         ("blocks/export?format=xml", 400, "bad-query", "format"),
     ] {
         let found = refused(&server, &format!("/api/devnet/{path}"));
@@ -110,25 +123,12 @@ fn bad_input_is_refused_with_what_to_do() {
 #[test]
 fn lists_are_paged_to_their_end_and_exports_have_the_same_rows() {
     let place = Place::new();
-    let server = place.demo("data");
-    let begun = std::time::Instant::now();
-    while ask(&server, "/api/devnet/status")["mined"].as_u64() < Some(500) {
-        assert!(begun.elapsed().as_secs() < 60, "the demo's chain is not indexed");
-        std::thread::sleep(std::time::Duration::from_millis(100));
-    }
+    let server = indexed_demo(&place);
     let miner = ask(&server, "/api/devnet/miners?limit=1&order=asc");
     let miner = miner["items"][0]["address"].as_str().expect("an address").to_owned();
-    let mut positions = Vec::new();
-    let list = format!("/api/devnet/miners/{miner}/blocks?limit=7");
-    let mut path = list.clone();
-    loop {
-        let page = ask(&server, &path);
-        for item in page["items"].as_array().expect("a list") {
-            positions.push(item["position"].as_u64().expect("a number"));
-        }
-        let Some(next) = page["next"].as_str() else { break };
-        path = format!("{list}&cursor={next}");
-    }
+    let listed = items(&server, &format!("/api/devnet/miners/{miner}/blocks?limit=7"));
+    let position = |item: &Value| item["position"].as_u64().expect("a number");
+    let positions: Vec<u64> = listed.iter().map(position).collect();
     let all: Vec<u64> = (0..positions.len() as u64).rev().collect();
     assert_eq!(positions, all, "each once, the newest first");
     let lines = |path: &str| {
@@ -142,4 +142,33 @@ fn lists_are_paged_to_their_end_and_exports_have_the_same_rows() {
     let found = ask(&server, "/api/search?q=17");
     let epoch = found["hits"].as_array().expect("a list").iter().find(|it| it["kind"] == "epoch");
     assert_eq!(epoch.expect("an epoch")["page"], "/chains/devnet/epochs/17");
+}
+
+#[test]
+fn what_redis_clients_ask_is_measured() {
+    let place = Place::new();
+    let port = parts::free_port().expect("a port");
+    place.write(
+        "o.toml",
+        format!(
+            "[store]\ndirectory = \"data\"\n\
+             [chains.conflux]\nkind = \"conflux\"\nnetwork = \"1234\"\n\
+             [redis.conflux]\nlisten = \"127.0.0.1:{port}\"\n"
+        ),
+    );
+    place.run("schema apply --config o.toml").ok();
+    let server = place.serve("run --config o.toml");
+    let mut client = TcpStream::connect(("127.0.0.1", port)).expect("connected");
+    client.write_all(b"PING\r\nNONSENSE\r\n").expect("sent");
+    let mut answers = BufReader::new(&client).lines();
+    assert_eq!(answers.next().expect("answered").expect("read"), "+PONG");
+    assert!(answers.next().expect("answered").expect("read").starts_with("-ERR"));
+    let metrics = server.get("/metrics");
+    for line in ["connections", "accepted_total", "errors_total"] {
+        let line = format!("ostrakon_redis_{line}{{chain=\"conflux\"}} 1");
+        assert!(metrics.lines().any(|it| it.trim_end() == line), "no {line}: {metrics}");
+    }
+    assert!(metrics.contains("ostrakon_redis_commands_total{chain=\"conflux\"} 2"), "{metrics}");
+    drop(answers);
+    assert!(server.terminate().success());
 }

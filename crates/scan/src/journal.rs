@@ -16,9 +16,9 @@ use crate::tables::{BUCKET, EPOCHS, JOURNAL};
 /// a pop.
 const BUCKETS: u64 = 64;
 /// The place of a switch's own row among its popped epochs: the first epoch is never popped.
-const HEADER: u64 = 0;
-/// Popped epochs of one switch that are listed at the most.
-pub const POPPED: usize = 1000;
+pub(crate) const HEADER: u64 = 0;
+/// Popped epochs of one switch that are written down at the most.
+const POPPED: usize = 1000;
 
 /// A row of the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,27 +141,15 @@ pub async fn page(
     Ok(found)
 }
 
-/// A switch with the epochs it popped, the lowest first; none when it popped nothing.
+/// A switch; none when it popped nothing.
 ///
 /// # Errors
 /// When it cannot be read.
-pub async fn switch(
-    timeline: &Timeline,
-    number: u64,
-) -> Result<Option<(SwitchLine, Vec<(u64, PoppedEpoch)>)>, ViewError> {
-    let request = PageRequest {
-        from: Bound::Included((number, HEADER)),
-        to: Bound::Included((number, u64::MAX)),
-        ..PageRequest::first(1000)
-    };
+pub async fn switch(timeline: &Timeline, number: u64) -> Result<Option<SwitchLine>, ViewError> {
     let partition = Sequenced(timeline.chain().clone(), number);
-    let page = timeline.store().page(&JOURNAL, &partition, request).await?;
-    let (mut line, mut epochs) = (None, Vec::new());
-    for ((_, epoch), row) in page.rows {
-        match row {
-            JournalRow::Switch(found) => line = Some(found),
-            JournalRow::Popped(popped) => epochs.push((epoch, popped)),
-        }
-    }
-    Ok(line.map(|line| (line, epochs)))
+    let row = timeline.store().get(&JOURNAL, &partition, &(number, HEADER)).await?;
+    Ok(match row {
+        Some(JournalRow::Switch(line)) => Some(line),
+        _ => None,
+    })
 }

@@ -18,7 +18,7 @@
 //! | [`derive`] | an epoch to its rows: pure |
 //! | [`ingest`] | what derivation must know, read through the branch; write and publish |
 //! | [`message`], [`source`], [`follow`] | what a node says, how it is asked, how it is followed |
-//! | [`journal`] | switches that popped epochs, and what was in these |
+//! | [`journal`], [`popped`] | switches that popped epochs, and what was in these |
 //! | [`run`] | who writes: lease, nodes in turn, notices, sweeping, events |
 //! | [`query`], [`answers`] | answers from a view, and whole objects |
 //! | [`api`] | answers to HTTP |
@@ -63,6 +63,7 @@ mod lists;
 mod memory;
 pub mod message;
 pub mod packed;
+pub mod popped;
 pub mod query;
 pub mod run;
 mod search;

@@ -92,3 +92,21 @@ impl Scan<'_> {
         Ok(found)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_account_sends_to_itself_goes_in_and_out() {
+        let check = |wanted: Wanted, expected: &[Direction]| {
+            let all = [Direction::In, Direction::Out, Direction::Own, Direction::Create];
+            let fitting: Vec<Direction> = all.into_iter().filter(|it| wanted.fits(*it)).collect();
+            assert_eq!(fitting, expected, "{wanted:?}");
+        };
+        check(Wanted::In, &[Direction::In, Direction::Own]);
+        check(Wanted::Out, &[Direction::Out, Direction::Own, Direction::Create]);
+        check(Wanted::Own, &[Direction::Own]);
+        check(Wanted::Create, &[Direction::Create]);
+    }
+}

@@ -8,7 +8,7 @@ use sha3::{Digest as _, Sha3_256};
 use store::{DecodeError, Order};
 use timeline::{Lane, Timeline, View, ViewError};
 
-use crate::query::Scan;
+use crate::query::{Scan, Stretch};
 use crate::source::{Node, SourceError};
 use crate::tables::Receipt;
 use crate::{Address, BlockInput, EpochInput, Fields, Hash, ResultsInput, derive};
@@ -240,7 +240,40 @@ async fn compare_results(
 pub async fn digest(timeline: &Timeline, view: &View) -> Result<String, VerifyError> {
     let scan = Scan::new(timeline, view);
     let mut hash = Sha3_256::new();
+    digest_epochs(&scan, &mut hash).await?;
+    hash.update(format!("{:?} {:?}\n", scan.totals().await?, scan.latest(1000).await?));
     let mut addresses = BTreeSet::new();
+    let mut next = Some(0);
+    while let Some(start) = next {
+        let lines = scan.transactions(page_from(start)).await?;
+        for (_, line) in &lines {
+            addresses.extend(parties(&scan, line.hash).await?);
+        }
+        next = digest_page(&mut hash, &lines);
+    }
+    let mut next = Some(0);
+    while let Some(start) = next {
+        let lines = scan.miners(page_from(start)).await?;
+        addresses.extend(lines.iter().map(|(_, miner)| miner.address));
+        next = digest_page(&mut hash, &lines);
+    }
+    for address in addresses {
+        hash.update(address.to_string());
+        let mut next = Some(0);
+        while let Some(start) = next {
+            next = digest_page(&mut hash, &scan.account(address, page_from(start)).await?);
+        }
+        let mut next = Some(0);
+        while let Some(start) = next {
+            next = digest_page(&mut hash, &scan.miner(address, page_from(start)).await?);
+        }
+    }
+    let bytes = hash.finalize();
+    Ok(bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Takes in every epoch with its blocks and their transactions.
+async fn digest_epochs(scan: &Scan<'_>, hash: &mut Sha3_256) -> Result<(), VerifyError> {
     for number in 0..=scan.head(Lane::MINED).ok_or(VerifyError::Empty)? {
         let row = scan.epoch(number).await?.ok_or(VerifyError::Empty)?;
         hash.update(format!("{number} {row:?}\n"));
@@ -253,41 +286,19 @@ pub async fn digest(timeline: &Timeline, view: &View) -> Result<String, VerifyEr
             }
         }
     }
-    hash.update(format!("{:?} {:?}\n", scan.totals().await?, scan.latest(1000).await?));
-    let mut start = 0;
-    loop {
-        let lines = scan.transactions((start, Order::Ascending, PAGE)).await?;
-        hash.update(format!("{lines:?}\n"));
-        for (position, line) in &lines {
-            addresses.extend(parties(&scan, line.hash).await?);
-            start = position + 1;
-        }
-        if lines.len() < PAGE {
-            break;
-        }
-    }
-    let miners = scan.miners((0, Order::Ascending, PAGE)).await?;
-    addresses.extend(miners.iter().map(|(_, miner)| miner.address));
-    hash.update(format!("{miners:?}\n"));
-    for address in addresses {
-        hash.update(address.to_string());
-        let mut start = 0;
-        loop {
-            let lines = scan.account(address, (start, Order::Ascending, PAGE)).await?;
-            hash.update(format!("{lines:?}\n"));
-            let Some((last, _)) = lines.last().filter(|_| lines.len() == PAGE) else { break };
-            start = last + 1;
-        }
-        let mut start = 0;
-        loop {
-            let lines = scan.miner(address, (start, Order::Ascending, PAGE)).await?;
-            hash.update(format!("{lines:?}\n"));
-            let Some((last, _)) = lines.last().filter(|_| lines.len() == PAGE) else { break };
-            start = last + 1;
-        }
-    }
-    let bytes = hash.finalize();
-    Ok(bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+    Ok(())
+}
+
+/// A page of a list that is read to its end.
+fn page_from(start: u64) -> Stretch {
+    (start, Order::Ascending, PAGE)
+}
+
+/// Takes in such a page; where the next one begins, unless this was the last.
+fn digest_page<V: std::fmt::Debug>(hash: &mut Sha3_256, lines: &[(u64, V)]) -> Option<u64> {
+    hash.update(format!("{lines:?}\n"));
+    let full = lines.len() == PAGE;
+    lines.last().filter(|_| full).map(|(position, _)| position + 1)
 }
 
 /// The accounts of a transaction.

@@ -292,7 +292,6 @@ messages! {
     was_in_epoch: "Was in epoch", "原纪元";
     now_in_epoch: "Now in epoch", "现纪元";
     now_in_block: "Now in block", "现区块";
-    limited: "There are more: only the first are shown. Their number:", "数量过多，仅显示前若干笔：";
     from_epoch: "From epoch", "起始纪元";
     to_epoch: "to epoch", "终止纪元";
     show: "Show", "显示";

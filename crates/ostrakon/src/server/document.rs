@@ -23,7 +23,9 @@ pub(crate) async fn document() -> anyhow::Result<Value> {
     let live = LiveEvents::follow(platform.events.clone()).await?;
     let reports = reports::Reports::new(opened.clone());
     let jar = CookieJar::new(shell::is_encrypted(&settings));
-    let app = Arc::new(App { opened: opened.clone(), start, reports, platform, explorers, jar });
+    let redis = Vec::new();
+    let app = App { opened: opened.clone(), start, reports, platform, explorers, jar, redis };
+    let app = Arc::new(app);
     let document = shell::whole(&app, &settings, live, watch::channel(false).1).document;
     drop(app);
     opening::close(&opened).await?;

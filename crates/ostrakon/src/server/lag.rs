@@ -32,7 +32,8 @@ impl Check for Lagging {
                 let next = view.head(Lane::MINED).map_or(0, |head| head.height.0 + 1);
                 let units = (node + 1).saturating_sub(next);
                 if worst.as_ref().is_none_or(|(_, most)| most.units < units) {
-                    let seconds = age(&Scan::new(explorer.timeline(), &view)).await;
+                    let now = self.app.platform.clock.now() / 1000;
+                    let seconds = age(&Scan::new(explorer.timeline(), &view), now).await;
                     worst = Some((chain.name.to_string(), Lag { units, seconds }));
                 }
             }
@@ -50,12 +51,11 @@ impl Check for Lagging {
     }
 }
 
-/// Seconds since the newest indexed block was made, by the clocks of its miner and of this machine.
-async fn age(scan: &Scan<'_>) -> u64 {
+/// Seconds since the newest indexed block was made, by the clocks of its miner and of this server.
+async fn age(scan: &Scan<'_>, now: u64) -> u64 {
     let blocks = scan.totals().await.map_or(0, |totals| totals.blocks);
     let newest = (blocks.saturating_sub(1), Order::Descending, 1);
     let lines = scan.blocks(newest).await.unwrap_or_default();
     let made = lines.first().map_or(0, |(_, line)| line.timestamp);
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    now.map_or(0, |now| now.as_secs()).saturating_sub(made)
+    now.saturating_sub(made)
 }

@@ -49,6 +49,8 @@ pub(crate) struct App {
     pub(crate) explorers: Explorers,
     /// How session cookies are written.
     pub(crate) jar: CookieJar,
+    /// What the ports with Redis keys have counted, chain by chain.
+    pub(crate) redis: Vec<redis::Counted>,
 }
 
 /// Resolves when the server is to stop.
@@ -59,9 +61,12 @@ pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
 
 /// A port to serve on, taken before anything else happens: that it is in use should be said first.
 pub(crate) fn listen(address: SocketAddr) -> anyhow::Result<std::net::TcpListener> {
-    let listener = std::net::TcpListener::bind(address).with_context(|| {
-        format!("cannot listen on {address}; choose another address with --listen")
-    })?;
+    bind(address, "choose another address with --listen")
+}
+
+fn bind(address: SocketAddr, advice: &str) -> anyhow::Result<std::net::TcpListener> {
+    let listener = std::net::TcpListener::bind(address)
+        .with_context(|| format!("cannot listen on {address}; {advice}"))?;
     listener.set_nonblocking(true)?;
     Ok(listener)
 }
@@ -106,16 +111,18 @@ pub(crate) async fn run<E>(
     let sampler = tokio::spawn(ingest::sample(opened.clone(), start.number, stopped.clone()));
     let desk = tokio::spawn(admin::server::serve(socket, opened.clone(), stopped.clone()));
     let shared = share(&opened, settings, stopped.clone())?;
-    let redis = redis::listen(settings)?;
+    let ports = redis::listen(settings)?;
     let extra = prepare(&platform).await?;
     let background = services::start(&platform, &explorers, services, settings)?;
     let live = LiveEvents::follow(platform.events.clone()).await?;
     let reports = reports::Reports::new(opened.clone());
     let jar = CookieJar::new(shell::is_encrypted(settings));
-    let app = Arc::new(App { opened: opened.clone(), start, reports, platform, explorers, jar });
+    let redis = ports.iter().map(redis::Port::counted).collect();
+    let app = App { opened: opened.clone(), start, reports, platform, explorers, jar, redis };
+    let app = Arc::new(app);
     let followed = app.platform.chains.follow();
     let router = shell::whole(&app, settings, live, stopped.clone()).router;
-    let redis = redis::serve(&opened.store, settings, redis, &stopped);
+    let redis = redis::serve(&opened.store, settings.latest_blocks, ports, &stopped);
     let pages = tokio::spawn(http::serve(TcpListener::from_std(listener)?, router, stopped));
     tracing::info!(start = app.start.number.0, "serving");
     ready(&extra);

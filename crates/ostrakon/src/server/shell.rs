@@ -1,11 +1,13 @@
 //! What is served, in the shell that all APIs share.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use platform::Platform;
 use platform::api::{self, Api};
 use platform::bridge::{LiveEvents, StoreCheck};
 use platform::http::{self, Built, Frame, Shell};
+use resp::Stats;
 use tokio::sync::watch;
 use web::Language;
 
@@ -74,7 +76,7 @@ fn measurements(app: &App) -> String {
         .gauge("ostrakon_start_time_seconds", "Unix second of the start.", start.at as f64)
         .gauge("ostrakon_start_number", "Starts on this store so far.", app.start.number.0 as f64)
         .stats("ostrakon_store", &app.opened.engine.stats());
-    explored(page, app).text()
+    keys_asked(explored(page, app), app).text()
 }
 
 /// What the explorer measures, chain by chain; counters are those of this process.
@@ -93,4 +95,25 @@ fn explored(page: Exposition, app: &App) -> Exposition {
     let page = each(page, "swept_total", "Hidden units that were swept.", |it| it.swept.get());
     let page = each(page, "node_epoch", "The newest epoch of the node.", |it| it.node.get());
     each(page, "behind_epochs", "Epochs that are not indexed yet.", |it| it.behind.get())
+}
+
+/// What the ports with Redis keys count, chain by chain.
+fn keys_asked(page: Exposition, app: &App) -> Exposition {
+    let each = |page: Exposition, name: &str, help: &str, read: fn(&Stats) -> &AtomicU64| {
+        let kind = if name.ends_with("_total") { "counter" } else { "gauge" };
+        let of = |stats: &Stats| read(stats).load(Ordering::Relaxed) as f64;
+        let values = app.redis.iter().map(|port| (port.chain.as_str(), of(&port.stats)));
+        page.each((&format!("ostrakon_redis_{name}"), kind, help), "chain", values)
+    };
+    let page = each(page, "connections", "Connections that are open.", |it| &it.open);
+    let page = each(page, "accepted_total", "Connections that were taken.", |it| &it.accepted);
+    let page = each(page, "refused_total", "Connections one too many.", |it| &it.refused);
+    let page = each(page, "idle_total", "Connections ended: they were silent.", |it| &it.idle);
+    let page = each(page, "slow_total", "Connections ended: they did not read.", |it| &it.slow);
+    let page = each(page, "garbled_total", "Connections ended: no protocol.", |it| &it.garbled);
+    let page = each(page, "commands_total", "Commands, whatever the answer.", |it| &it.commands);
+    let page = each(page, "errors_total", "Commands answered by an error.", |it| &it.errors);
+    let page = each(page, "denied_total", "Wrong passwords.", |it| &it.denied);
+    let page = each(page, "read_bytes_total", "Bytes that were read.", |it| &it.bytes_in);
+    each(page, "written_bytes_total", "Bytes that were written.", |it| &it.bytes_out)
 }

@@ -109,7 +109,8 @@ mod tests {
         let jar = CookieJar::new(false);
         let chains = platform.chains.clone();
         let explorers = Explorers::new(opened.store.clone(), chains, scan::Settings::default());
-        let app = Arc::new(App { opened, start, reports, platform, explorers, jar });
+        let redis = Vec::new();
+        let app = Arc::new(App { opened, start, reports, platform, explorers, jar, redis });
         let router =
             shell::whole(&app, &settings, live, tokio::sync::watch::channel(false).1).router;
         let request = Request::get(path).header("accept", "text/html").body(Body::empty());

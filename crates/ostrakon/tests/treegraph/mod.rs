@@ -37,13 +37,47 @@ pub(crate) fn ask(server: &Server, path: &str) -> Value {
     serde_json::from_str(&body[start..end]).unwrap_or(Value::Null)
 }
 
+/// A list of the API, page by page to its end. It is asked with a limit.
+pub(crate) fn items(server: &Server, list: &str) -> Vec<Value> {
+    let (mut found, mut path) = (Vec::new(), list.to_owned());
+    loop {
+        let page = ask(server, &path);
+        let items = page["items"].as_array();
+        found.extend(items.unwrap_or_else(|| panic!("{path}: {page}")).iter().cloned());
+        let Some(next) = page["next"].as_str() else { return found };
+        path = format!("{list}&cursor={next}");
+    }
+}
+
+/// Pages of what a switch popped are whole, whatever their size; so is its page for people.
+fn check_popped(server: &Server, switch: &Value) {
+    let path = format!("journal/{}", switch["number"]);
+    let detail = ask(server, &format!("/api/conflux/{path}"));
+    assert_eq!(detail["popped"], switch["popped"]);
+    let lists = ["blocks", "transactions"].map(|list| {
+        let [small, large] = [2, 1000]
+            .map(|limit| items(server, &format!("/api/conflux/{path}/{list}?limit={limit}")));
+        assert_eq!(small, large, "{list} of {switch}");
+        large
+    });
+    assert_eq!(detail["blocks"].as_u64(), Some(lists[0].len() as u64), "{detail}");
+    let page = server.get(&format!("/chains/conflux/{path}"));
+    assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+    for hash in lists.iter().filter_map(|list| list.first()?["hash"].as_str()) {
+        assert!(page.contains(hash), "{hash} is not on the page of {switch}");
+    }
+}
+
 /// Waits until the index is as far as its node.
 pub(crate) fn wait(server: &Server, node: &ConfluxNode) {
     let begun = Instant::now();
     loop {
         let height = |tag| node.epoch(tag).expect("a number");
         let status = ask(server, "/api/conflux/status");
-        let reached = status["mined"] == height("latest_mined")
+        let mined = height("latest_mined");
+        // A fork may end as high as the branch it leaves, so the height alone says nothing.
+        let reached = status["mined"] == mined
+            && status["pivot"] == node.pivot(mined).expect("a pivot")
             && status["executed"].as_u64() >= Some(height("latest_state"));
         if reached {
             return;
@@ -90,8 +124,9 @@ pub(crate) fn killed(place: &Place, node: &ConfluxNode, config: &str) {
     node.fork_from(&ancestor).expect("mined");
     wait(&server, node);
     let survived = digest(place, config);
-    let journal = ask(&server, "/api/conflux/journal?limit=1000");
-    let popped = journal["items"].as_array().map_or(0, Vec::len);
+    let switches = items(&server, "/api/conflux/journal?limit=1000");
+    switches.iter().for_each(|switch| check_popped(&server, switch));
+    let popped = switches.len();
     assert!(server.terminate().success());
     place.write("fresh.toml", format!("[store]\ndirectory = \"fresh\"\n{}", chain(node)));
     place.run("schema apply --config fresh.toml").ok();

@@ -2,27 +2,31 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use platform::ListCursor;
 use platform::http::{Items, Json, List, PageParams, Path, Problem};
+use platform::{ListCursor, ListCursorError};
 use serde::Serialize;
 use store::Cursor;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::pages::Places;
 use super::{Opened, problem};
 use crate::Hash;
 use crate::explorer::Explorers;
 use crate::journal::{self, SwitchLine};
-use crate::query::Scan;
+use crate::popped::{self, Place, PoppedBlock, PoppedTransaction};
+use crate::query::{BlockAnswer, TransactionAnswer};
 
 /// The name of the list in cursors.
 const LIST: &str = "scan.journal";
-/// Transactions of one switch that are followed at the most.
-const FOLLOWED: usize = 1000;
 
 pub(super) fn routes() -> OpenApiRouter<Explorers> {
-    OpenApiRouter::new().routes(routes!(switches)).routes(routes!(switch))
+    OpenApiRouter::new()
+        .routes(routes!(switches))
+        .routes(routes!(switch))
+        .routes(routes!(blocks))
+        .routes(routes!(transactions))
 }
 
 /// Epochs from one to another.
@@ -47,48 +51,42 @@ struct SwitchItem {
     pushed: Option<Range>,
 }
 
-/// A switch, and where everything in it went.
+/// A switch, and how much it popped.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ScanSwitchDetail)]
 struct SwitchDetail {
     /// The switch.
     #[serde(flatten)]
     switch: SwitchItem,
-    /// The epochs that left the chain, the lowest first. At most a thousand.
-    epochs: Vec<Popped>,
-    /// Where their transactions are now. At most a thousand.
-    transactions: Vec<Went>,
-    /// Whether there are more transactions than these.
-    more: bool,
+    /// Popped epochs that are written down, at most a thousand.
+    epochs: u64,
+    /// Blocks of these.
+    blocks: u64,
 }
 
-/// An epoch that left the chain.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = ScanPoppedEpoch)]
-struct Popped {
-    /// Its number.
-    number: u64,
-    /// Its blocks in the order of execution.
-    blocks: Vec<BlockWent>,
-}
-
-/// Where a block went.
+/// Where a popped block went.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ScanBlockWent)]
 struct BlockWent {
     /// The block.
     hash: String,
+    /// The epoch it was in.
+    popped_epoch: u64,
     /// The epoch it is in now; absent while it is orphaned.
     #[serde(skip_serializing_if = "Option::is_none")]
     epoch: Option<u64>,
 }
 
-/// Where a transaction went.
+/// Where a transaction of a popped block went.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ScanTransactionWent)]
-struct Went {
+struct TransactionWent {
     /// The transaction.
     hash: String,
+    /// The epoch it was in.
+    popped_epoch: u64,
+    /// The block of that epoch.
+    popped_block: String,
     /// The block that packs it first now; absent while none does.
     #[serde(skip_serializing_if = "Option::is_none")]
     block: Option<String>,
@@ -122,7 +120,7 @@ async fn switches(
         Some(cursor) => {
             let inner = ListCursor::decode(LIST, &chain, cursor.as_str())?;
             let number = inner.try_into().map(u64::from_be_bytes);
-            number.map_err(|_| platform::ListCursorError::Damaged)?
+            number.map_err(|_| ListCursorError::Damaged)?
         }
     };
     let timeline = opened.explorer.timeline();
@@ -133,7 +131,7 @@ async fn switches(
     Ok(list.answer(items.collect(), next.as_ref()))
 }
 
-/// A switch: which epochs were popped, and where everything in them went.
+/// A switch, and how much it popped.
 #[utoipa::path(get, path = "/api/{chain}/journal/{number}", tag = "scan",
     operation_id = "scan_switch",
     params(("chain" = String, Path, description = "The chain.",
@@ -145,46 +143,86 @@ async fn switch(
     Path((chain, number)): Path<(String, u64)>,
 ) -> Result<Json<SwitchDetail>, Problem> {
     let opened = Opened::new(&explorers, &chain).await?;
-    let found = journal::switch(opened.explorer.timeline(), number).await.map_err(problem)?;
-    let missing = || Problem::not_found(format_args!("switch {number} that popped epochs"));
-    let (line, popped) = found.ok_or_else(missing)?;
-    let scan = opened.scan();
-    let mut detail = SwitchDetail {
-        switch: SwitchItem::new(number, &line),
-        epochs: Vec::new(),
-        transactions: Vec::new(),
-        more: false,
-    };
-    for (number, epoch) in popped {
-        let mut blocks = Vec::with_capacity(epoch.blocks.len());
-        for hash in epoch.blocks {
-            let block = scan.block(hash).await.map_err(problem)?;
-            let epoch = block.and_then(|block| block.seat).map(|seat| seat.epoch);
-            blocks.push(BlockWent { hash: hash.to_string(), epoch });
-            detail.follow(&scan, hash).await?;
-        }
-        detail.epochs.push(Popped { number, blocks });
-    }
-    opened.check()?;
-    Ok(Json(detail))
+    let line = find(&opened, number).await?;
+    let counts = popped::counts(opened.explorer.timeline(), number).await.map_err(problem)?;
+    let switch = SwitchItem::new(number, &line);
+    Ok(Json(SwitchDetail { switch, epochs: counts.epochs, blocks: counts.blocks }))
 }
 
-impl SwitchDetail {
-    /// Adds where the transactions of a block are now.
-    async fn follow(&mut self, scan: &Scan<'_>, block: Hash) -> Result<(), Problem> {
-        let room = FOLLOWED.saturating_sub(self.transactions.len());
-        let mut hashes = scan.block_transactions(block, 0, room + 1).await.map_err(problem)?;
-        self.more |= hashes.len() > room;
-        hashes.truncate(room);
-        for hash in hashes {
-            let found = scan.transaction(hash).await.map_err(problem)?;
-            let first = found.and_then(|found| found.packings.first().map(|(_, it)| *it));
-            self.transactions.push(Went {
-                hash: hash.to_string(),
-                block: first.map(|packing| packing.block.to_string()),
-                epoch: first.map(|packing| packing.epoch),
-            });
+/// The blocks that a switch popped, in the order they were executed, and where each went.
+#[utoipa::path(get, path = "/api/{chain}/journal/{number}/blocks", tag = "scan",
+    operation_id = "scan_switch_blocks",
+    params(("chain" = String, Path, description = "The chain.",
+            pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32),
+        ("number" = u64, Path, description = "The switch.", minimum = 0), PageParams),
+    responses((status = 200, description = "A page.", body = Items<BlockWent>)))]
+async fn blocks(
+    State(explorers): State<Explorers>,
+    Path((chain, number)): Path<(String, u64)>,
+    list: List,
+) -> Result<Response, Problem> {
+    let opened = Opened::new(&explorers, &chain).await?;
+    find(&opened, number).await?;
+    let places = Places { name: "scan.journal.blocks", key: (&chain, number.to_string()) };
+    let (from, timeline) = (begin(&places, &list)?, opened.explorer.timeline());
+    let found = popped::blocks(timeline, number, from, list.page.limit).await.map_err(problem)?;
+    let hashes: Vec<Hash> = found.items.iter().map(|item| item.hash).collect();
+    let known = opened.scan().blocks_of(&hashes).await.map_err(problem)?;
+    opened.check()?;
+    let item = |(item, known): (PoppedBlock, Option<BlockAnswer>)| BlockWent {
+        hash: item.hash.to_string(),
+        popped_epoch: item.place.epoch,
+        epoch: known.and_then(|known| known.seat).map(|seat| seat.epoch),
+    };
+    let next = places.next(found.next.map(Place::numbers))?;
+    Ok(list.answer(found.items.into_iter().zip(known).map(item).collect(), next.as_ref()))
+}
+
+/// The transactions of the blocks that a switch popped, and where each went.
+///
+/// A transaction comes once for each of the blocks that packs it. A page may be shorter than asked
+/// for and still have a next one.
+#[utoipa::path(get, path = "/api/{chain}/journal/{number}/transactions", tag = "scan",
+    operation_id = "scan_switch_transactions",
+    params(("chain" = String, Path, description = "The chain.",
+            pattern = "^[a-z](-?[a-z0-9])+$", max_length = 32),
+        ("number" = u64, Path, description = "The switch.", minimum = 0), PageParams),
+    responses((status = 200, description = "A page.", body = Items<TransactionWent>)))]
+async fn transactions(
+    State(explorers): State<Explorers>,
+    Path((chain, number)): Path<(String, u64)>,
+    list: List,
+) -> Result<Response, Problem> {
+    let opened = Opened::new(&explorers, &chain).await?;
+    find(&opened, number).await?;
+    let places = Places { name: "scan.journal.transactions", key: (&chain, number.to_string()) };
+    let (from, timeline) = (begin(&places, &list)?, opened.explorer.timeline());
+    let found = popped::transactions(timeline, number, from, list.page.limit);
+    let found = found.await.map_err(problem)?;
+    let hashes: Vec<Hash> = found.items.iter().map(|item| item.hash).collect();
+    let known = opened.scan().transactions_of(&hashes).await.map_err(problem)?;
+    opened.check()?;
+    let item = |(item, known): (PoppedTransaction, Option<TransactionAnswer>)| {
+        let first = known.and_then(|known| known.packings.first().map(|(_, it)| *it));
+        TransactionWent {
+            hash: item.hash.to_string(),
+            popped_epoch: item.place.epoch,
+            popped_block: item.block.to_string(),
+            block: first.map(|packing| packing.block.to_string()),
+            epoch: first.map(|packing| packing.epoch),
         }
-        Ok(())
-    }
+    };
+    let next = places.next(found.next.map(Place::numbers))?;
+    Ok(list.answer(found.items.into_iter().zip(known).map(item).collect(), next.as_ref()))
+}
+
+async fn find(opened: &Opened, number: u64) -> Result<SwitchLine, Problem> {
+    let found = journal::switch(opened.explorer.timeline(), number).await.map_err(problem)?;
+    found.ok_or_else(|| Problem::not_found(format_args!("switch {number} that popped epochs")))
+}
+
+/// Where a page begins.
+fn begin(places: &Places<'_>, list: &List) -> Result<Place, Problem> {
+    let Some(numbers) = places.read(list)? else { return Ok(Place::default()) };
+    Ok(Place::of(numbers).ok_or(ListCursorError::Damaged)?)
 }

@@ -110,7 +110,8 @@ impl Dense<'_> {
     }
 }
 
-/// A list whose entries stand at places of several numbers; a cursor is the place of the last one.
+/// A list whose entries stand at places of several numbers; a cursor is one of these. Each list
+/// decides whether the page before ended there or the next one begins there.
 pub(super) struct Places<'a> {
     /// What cursors are bound to: the list, the chain, the key.
     pub(super) name: &'a str,
@@ -118,7 +119,7 @@ pub(super) struct Places<'a> {
 }
 
 impl Places<'_> {
-    /// The place where the page before ended.
+    /// The place in the cursor.
     pub(super) fn read<const N: usize>(&self, list: &List) -> Result<Option<[u64; N]>, Problem> {
         let Some(cursor) = &list.page.cursor else { return Ok(None) };
         let inner = ListCursor::decode(self.name, &self.key, cursor.as_str())?;
@@ -129,13 +130,13 @@ impl Places<'_> {
         Ok(Some(numbers.try_into().map_err(|_| ListCursorError::Damaged)?))
     }
 
-    /// The cursor of a page that ended at `last`.
+    /// The cursor with a place.
     pub(super) fn next<const N: usize>(
         &self,
-        last: Option<[u64; N]>,
+        place: Option<[u64; N]>,
     ) -> Result<Option<Cursor>, Problem> {
-        let Some(last) = last else { return Ok(None) };
-        let inner: Vec<u8> = last.iter().flat_map(|number| number.to_be_bytes()).collect();
+        let Some(place) = place else { return Ok(None) };
+        let inner: Vec<u8> = place.iter().flat_map(|number| number.to_be_bytes()).collect();
         Ok(Some(Cursor::parse(&ListCursor::encode(self.name, &self.key, &inner))?))
     }
 }

@@ -31,16 +31,26 @@ pub use teller::TellError;
 /// How often the registry is looked at.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Runs a task for as long as it is kept.
-struct Running {
-    chain: Chain,
-    task: JoinHandle<()>,
+/// A task that runs for as long as this is kept.
+struct Task(JoinHandle<()>);
+
+impl Task {
+    fn spawn(work: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self(tokio::spawn(work))
+    }
 }
 
-impl Drop for Running {
+impl Drop for Task {
     fn drop(&mut self) {
-        self.task.abort();
+        self.0.abort();
     }
+}
+
+/// A chain as its runner was begun with; no runner when that failed, and is not tried again until
+/// the chain changes.
+struct Running {
+    chain: Chain,
+    _task: Option<Task>,
 }
 
 /// Follows the nodes of all chains for ever: chains that are added are begun, chains that are
@@ -58,13 +68,13 @@ pub async fn run(explorers: Explorers, events: Events, client: Arc<NodeClient>) 
             }
             let runner = Runner::new(explorer, &chain, events.clone(), client.clone());
             let task = match runner {
-                Ok(runner) => tokio::spawn(async move { runner.run().await }),
+                Ok(runner) => Some(Task::spawn(async move { runner.run().await })),
                 Err(error) => {
                     tracing::error!(chain = %chain.name, %error, "the chain is not indexed");
-                    tokio::spawn(async {})
+                    None
                 }
             };
-            running.insert(chain.name.clone(), Running { chain, task });
+            running.insert(chain.name.clone(), Running { chain, _task: task });
         }
         tokio::time::sleep(LOOK).await;
     }

@@ -17,9 +17,8 @@ use crate::ingest::IngestError;
 use crate::memory::Memory;
 use crate::source::{Heights, Node};
 
-use super::sweeper;
 use super::teller::Teller;
-use super::wake;
+use super::{Task, sweeper, wake};
 
 /// How often a lease that another has is looked at, and our own is renewed.
 const BEAT: Duration = Duration::from_secs(1);
@@ -143,9 +142,10 @@ impl Runner {
         }
     }
 
-    fn listen(&self, seat: &Seat, notice: Arc<Notify>) -> Option<Listening> {
+    /// Hears a node's notices for as long as the task is kept.
+    fn listen(&self, seat: &Seat, notice: Arc<Notify>) -> Option<Task> {
         let listening = wake::listen(self.client.clone(), seat.ws.clone()?, notice);
-        Some(Listening(tokio::spawn(listening)))
+        Some(Task::spawn(listening))
     }
 
     /// Follows one node until it fails.
@@ -273,14 +273,5 @@ impl Runner {
                 }
             }
         }
-    }
-}
-
-/// A task that listens as long as it is kept.
-struct Listening(tokio::task::JoinHandle<()>);
-
-impl Drop for Listening {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }

@@ -35,6 +35,11 @@ pub async fn sweep(timeline: &Timeline, sweeper: &mut Sweeper) -> Result<usize, 
     Ok(due.len())
 }
 
+/// A row that is beyond a limit cannot be put.
+fn bound(error: BoundError) -> SweepError {
+    PutError::from(error).into()
+}
+
 /// The spans of an epoch under a unit, with their numbers.
 pub(crate) async fn spans(
     timeline: &Timeline,
@@ -61,8 +66,7 @@ pub(crate) async fn spans(
 /// The rows of a mined epoch.
 async fn mined(timeline: &Timeline, unit: Unit, epoch: u64) -> Result<Vec<Row>, SweepError> {
     let chain = timeline.chain();
-    let (mut rows, bound) =
-        (Vec::new(), |error: BoundError| SweepError::from(PutError::from(error)));
+    let mut rows = Vec::new();
     for (part, span) in spans(timeline, epoch, unit).await? {
         rows.extend(listed(chain, unit, &span).map_err(bound)?);
         for (place, hash) in (0..).zip(&span.blocks) {
@@ -110,8 +114,7 @@ fn listed(chain: &ChainName, unit: Unit, span: &Span) -> Result<Vec<Row>, BoundE
 /// The rows of an executed epoch: its receipts.
 async fn executed(timeline: &Timeline, unit: Unit, seat: &Seat) -> Result<Vec<Row>, SweepError> {
     let chain = timeline.chain();
-    let (mut rows, bound) =
-        (Vec::new(), |error: BoundError| SweepError::from(PutError::from(error)));
+    let mut rows = Vec::new();
     for block in blocks_of(timeline, seat).await? {
         rows.push(BLOCK_RESULTS.sweep(&(chain.clone(), block.0), &unit).map_err(bound)?);
         for transaction in block_transactions(timeline, block, 0, usize::MAX).await? {

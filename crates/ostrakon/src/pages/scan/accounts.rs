@@ -6,20 +6,16 @@ use axum::extract::State;
 use axum::response::Response;
 use maud::{Markup, html};
 use platform::http::{Path, Query};
-use scan::tables::{AccountLine, Direction};
-use scan::{Address, Hash};
+use scan::{Address, Hash, Wanted};
 use serde::Deserialize;
 use store::Order;
-use web::format;
+use web::{Messages, format};
 
 use super::page::{Page, Refused};
 use super::parts::{LINES, Way};
 use super::transactions::{self, Line};
 use crate::pages::kit::Visitor;
 use crate::server::App;
-
-/// Lines that one page looks through for those of a direction.
-const SIFTED: usize = 1000;
 
 /// What is asked of the list.
 #[derive(Debug, Deserialize)]
@@ -31,14 +27,6 @@ pub(super) struct Asked {
     #[allow(dead_code, reason = "parameters that nobody names are refused")]
     lang: Option<String>,
 }
-
-/// The directions with their words in the query.
-const DIRECTIONS: [(&str, Direction); 4] = [
-    ("in", Direction::In),
-    ("out", Direction::Out),
-    ("self", Direction::Own),
-    ("create", Direction::Create),
-];
 
 pub(super) async fn one(
     State(app): State<Arc<App>>,
@@ -52,7 +40,7 @@ pub(super) async fn one(
     let wanted = match asked.direction.as_deref() {
         None | Some("") => None,
         Some(word) => {
-            let known = DIRECTIONS.into_iter().find(|(name, _)| *name == word);
+            let known = Wanted::ALL.into_iter().find(|(name, _)| *name == word);
             Some(known.ok_or_else(|| page.bad(words.bad_choice, words.bad_choice_advice))?)
         }
     };
@@ -85,10 +73,10 @@ pub(super) async fn one(
             nav.tabs.small aria-label=(words.direction) {
                 @let here = |holds: bool| holds.then_some("page");
                 a href=(path) aria-current=[here(wanted.is_none())] { (words.every_direction) }
-                @for (word, direction) in DIRECTIONS {
+                @for (word, each) in Wanted::ALL {
                     @let chosen = wanted.is_some_and(|(wanted, _)| wanted == word);
                     a href={ (path) "?direction=" (word) } aria-current=[here(chosen)] {
-                        (transactions::direction(words, direction))
+                        (name(words, each))
                     }
                 }
             }
@@ -124,32 +112,34 @@ pub(super) fn forms(page: &Page, address: Address) -> Markup {
     }
 }
 
-/// The lines of a direction, and the way on. Directions have no lists of their own: the page looks
-/// through a stated number of lines and offers to go on below.
+/// What the account is asked for.
+fn name(words: &Messages, wanted: Wanted) -> &'static str {
+    match wanted {
+        Wanted::In => words.incoming,
+        Wanted::Out => words.outgoing,
+        Wanted::Own => words.to_itself,
+        Wanted::Create => words.creating,
+    }
+}
+
+/// The lines that are wanted, and the way on: behind the last line that was looked at, since some
+/// may be left out.
 async fn sift(
     page: &Page,
     address: Address,
     (count, asked): (u64, Option<u64>),
-    wanted: Option<Direction>,
+    wanted: Option<Wanted>,
 ) -> Result<(Vec<Line>, Option<Way>), Refused> {
     let Some(way) = Way::new(count, asked) else { return Ok((Vec::new(), None)) };
-    let limit = if wanted.is_some() { SIFTED } else { LINES as usize };
-    let found = page.scan().account(address, (way.start, Order::Descending, limit)).await?;
-    let lowest = found.last().map(|(position, _)| *position);
-    let fits = |(_, line): &&(u64, AccountLine)| wanted.is_none_or(|it| it == line.direction);
-    let kept: Vec<(u64, AccountLine)> =
-        found.iter().filter(fits).take(LINES as usize).copied().collect();
-    let hashes: Vec<Hash> = kept.iter().map(|(_, line)| line.hash).collect();
+    let stretch = (way.start, Order::Descending, LINES as usize);
+    let found = page.scan().account_sifted(address, stretch, wanted).await?;
+    let hashes: Vec<Hash> = found.lines.iter().map(|(_, line)| line.hash).collect();
     let known = page.scan().transactions_of(&hashes).await?;
     let way = match wanted {
         None => way,
-        Some(_) => {
-            let full = kept.len() == LINES as usize;
-            let end = if full { kept.last().map(|(position, _)| *position) } else { lowest };
-            way.sifted(end.and_then(|end| end.checked_sub(1)))
-        }
+        Some(_) => way.sifted(found.last.and_then(|last| last.checked_sub(1))),
     };
-    let lines = kept.into_iter().zip(known);
+    let lines = found.lines.into_iter().zip(known);
     let lines = lines.map(|((at, it), known)| (at, it.hash, known, Some(it.direction)));
     Ok((lines.collect(), Some(way)))
 }

@@ -36,16 +36,7 @@ pub(super) async fn list(
         Some(way) => page.scan().blocks((way.start, Order::Descending, LINES as usize)).await?,
         None => Vec::new(),
     };
-    let content = html! {
-        (table(&page, &lines))
-        @if let Some(way) = way { (way.links(words, &page.path("/blocks"))) }
-    };
-    let renewed = way.is_none_or(|way| way.newest);
-    let content = html! {
-        h1 { (words.blocks) }
-        @if renewed { (page.live("blocks", &content)) } @else { section { (content) } }
-    };
-    page.answer(("/blocks", &here("/blocks", asked.from)), words.blocks, &content)
+    page.list(("/blocks", words.blocks), (way, asked.from), &table(&page, &lines))
 }
 
 /// Blocks in a list, under their numbers in it.

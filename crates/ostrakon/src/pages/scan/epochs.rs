@@ -15,7 +15,7 @@ use web::format;
 
 use super::fields;
 use super::page::{Listed, Page, Refused};
-use super::parts::{LINES, Way, block_state, here, scrolled};
+use super::parts::{LINES, Way, block_state, scrolled};
 use crate::pages::kit::Visitor;
 use crate::server::App;
 
@@ -49,7 +49,7 @@ async fn lines(page: &Page, start: u64, limit: u64) -> Result<Vec<Line>, Refused
 /// The newest epochs, for the chain's own page.
 pub(super) async fn newest(page: &Page, limit: u64) -> Result<Markup, Refused> {
     let words = page.words();
-    let lines = match page.head(Lane::MINED) {
+    let lines = match page.scan().head(Lane::MINED) {
         Some(head) => lines(page, head, limit).await?,
         None => Vec::new(),
     };
@@ -70,22 +70,12 @@ pub(super) async fn list(
 ) -> Result<Response, Refused> {
     let page = Page::open(&app, visitor, &chain).await?;
     let words = page.words();
-    let way = Way::new(page.head(Lane::MINED).map_or(0, |head| head + 1), asked.from);
+    let way = Way::new(page.scan().head(Lane::MINED).map_or(0, |head| head + 1), asked.from);
     let lines = match way {
         Some(way) => lines(&page, way.start, LINES).await?,
         None => Vec::new(),
     };
-    let content = html! {
-        (table(&page, &lines))
-        @if let Some(way) = way { (way.links(words, &page.path("/epochs"))) }
-    };
-    // An older page stays as it is; only the newest one grows.
-    let renewed = way.is_none_or(|way| way.newest);
-    let content = html! {
-        h1 { (words.epochs) }
-        @if renewed { (page.live("epochs", &content)) } @else { section { (content) } }
-    };
-    page.answer(("/epochs", &here("/epochs", asked.from)), words.epochs, &content)
+    page.list(("/epochs", words.epochs), (way, asked.from), &table(&page, &lines))
 }
 
 fn table(page: &Page, lines: &[Line]) -> Markup {
@@ -129,7 +119,7 @@ pub(super) async fn one(
     let page = Page::open(&app, visitor, &chain).await?;
     let words = page.words();
     let number = page.number(&number)?;
-    let head = page.head(Lane::MINED);
+    let head = page.scan().head(Lane::MINED);
     let Some(row) = page.scan().epoch(number).await? else {
         let newest = head.map_or_else(|| "–".to_owned(), format::count);
         let advice = format!("{} {newest}.", words.no_such_epoch_advice);
@@ -235,7 +225,7 @@ pub(super) async fn pivots(
 ) -> Result<Response, Refused> {
     let page = Page::open(&app, visitor, &chain).await?;
     let words = page.words();
-    let way = Way::new(page.head(Lane::MINED).map_or(0, |head| head + 1), asked.from);
+    let way = Way::new(page.scan().head(Lane::MINED).map_or(0, |head| head + 1), asked.from);
     let (first, hashes) = match way {
         None => (0, Vec::new()),
         Some(way) => {
@@ -245,6 +235,19 @@ pub(super) async fn pivots(
     };
     let blocks = page.scan().blocks_of(&hashes).await?;
     let lines: Vec<_> = (first..).zip(hashes.iter().zip(&blocks)).collect();
+    let table = pivot_table(&page, &lines);
+    page.list(("/pivot-chain", words.pivot_chain), (way, asked.from), &table)
+}
+
+/// A pivot block under the number of its epoch.
+type Pivot<'a> = (u64, (&'a Hash, &'a Option<BlockAnswer>));
+
+/// Pivots, the newest first.
+fn pivot_table(page: &Page, lines: &[Pivot<'_>]) -> Markup {
+    let words = page.words();
+    if lines.is_empty() {
+        return web::empty(words.no_epochs, words.no_blocks_advice);
+    }
     let table = html! {
         table {
             thead { tr {
@@ -276,15 +279,5 @@ pub(super) async fn pivots(
             }
         }
     };
-    let content = html! {
-        @if lines.is_empty() { (web::empty(words.no_epochs, words.no_blocks_advice)) }
-        @else { (scrolled(words.pivot_chain, &table)) }
-        @if let Some(way) = way { (way.links(words, &page.path("/pivot-chain"))) }
-    };
-    let renewed = way.is_none_or(|way| way.newest);
-    let content = html! {
-        h1 { (words.pivot_chain) }
-        @if renewed { (page.live("pivots", &content)) } @else { section { (content) } }
-    };
-    page.answer(("/pivot-chain", &here("/pivot-chain", asked.from)), words.pivot_chain, &content)
+    scrolled(words.pivot_chain, &table)
 }

@@ -7,6 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 use maud::{Markup, html};
 use platform::http::{Path, Query};
+use scan::popped::{self, Place};
 use scan::query::BlockAnswer;
 use scan::{Hash, journal};
 use serde::Deserialize;
@@ -30,6 +31,8 @@ const OTHERS: usize = 12;
 const GHOSTS: usize = 4;
 /// Switches that are looked through for ghosts.
 const SWITCHES: usize = 24;
+/// Popped blocks of one of them that are looked at.
+const POPPED: usize = 500;
 
 /// Which epochs are to be drawn.
 #[derive(Debug, Deserialize)]
@@ -66,7 +69,7 @@ pub(super) async fn page(
     let page = Page::open(&app, visitor, &chain).await?;
     let words = page.words();
     let title = words.tree_graph;
-    let Some(head) = page.head(Lane::MINED) else {
+    let Some(head) = page.scan().head(Lane::MINED) else {
         let content = html! {
             h1 { (title) }
             (page.live("graph", &web::empty(words.no_epochs, words.no_blocks_advice)))
@@ -197,27 +200,26 @@ async fn ghosts(
 ) -> Result<BTreeMap<u64, Vec<(Hash, BlockAnswer)>>, Refused> {
     let timeline = page.explorer.timeline();
     let recent = journal::page(timeline, page.view.tip().switches, SWITCHES).await?;
-    let mut popped: Vec<(u64, Hash)> = Vec::new();
+    let mut found: Vec<(u64, Hash)> = Vec::new();
     let mut seen = HashSet::new();
     for (number, line) in recent.switches {
         if line.popped.0 > to || line.popped.1 < from {
             continue;
         }
-        let Some((_, epochs)) = journal::switch(timeline, number).await? else { continue };
-        for (epoch, row) in epochs.into_iter().filter(|(epoch, _)| (from..=to).contains(epoch)) {
-            let fresh = row.blocks.into_iter().filter(|hash| seen.insert(*hash));
-            popped.extend(fresh.map(|hash| (epoch, hash)));
-        }
+        let begin = Place { epoch: from, ..Place::default() };
+        let blocks = popped::blocks(timeline, number, begin, POPPED).await?.items.into_iter();
+        let blocks = blocks.map(|it| (it.place.epoch, it.hash)).filter(|(epoch, _)| *epoch <= to);
+        found.extend(blocks.filter(|(_, hash)| seen.insert(*hash)));
     }
-    let hashes: Vec<Hash> = popped.iter().map(|(_, hash)| *hash).collect();
+    let hashes: Vec<Hash> = found.iter().map(|(_, hash)| *hash).collect();
     let known = page.scan().blocks_of(&hashes).await?;
-    let mut found: BTreeMap<u64, Vec<_>> = BTreeMap::new();
-    for ((epoch, hash), known) in popped.into_iter().zip(known) {
+    let mut ghosts: BTreeMap<u64, Vec<_>> = BTreeMap::new();
+    for ((epoch, hash), known) in found.into_iter().zip(known) {
         if let Some(known) = known.filter(|known| known.seat.is_none()) {
-            found.entry(epoch).or_default().push((hash, known));
+            ghosts.entry(epoch).or_default().push((hash, known));
         }
     }
-    Ok(found)
+    Ok(ghosts)
 }
 
 fn dot(page: &Page, hash: Hash, kind: Kind, known: &BlockAnswer) -> Result<Dot, Refused> {

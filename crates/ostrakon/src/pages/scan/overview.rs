@@ -48,7 +48,8 @@ async fn figures(page: &Page) -> Result<Markup, Refused> {
     let words = page.words();
     let totals = page.scan().totals().await?;
     let latest = page.scan().latest(page.explorer.latest()).await?;
-    let epoch = |lane| page.head(lane).map_or_else(|| html! { "–" }, |it| page.epoch_link(it));
+    let epoch =
+        |lane| page.scan().head(lane).map_or_else(|| html! { "–" }, |it| page.epoch_link(it));
     let plain = |text: String| html! { (text) };
     let rate = latest.transactions as f64 / latest.seconds.max(1) as f64;
     let of_latest = |name: &str| name.replace("{}", &format::count(latest.blocks));

@@ -8,7 +8,7 @@ use scan::query::Scan;
 use scan::{Address, Explorer, Hash};
 use serde::Deserialize;
 use store::DecodeError;
-use timeline::{Lane, View, ViewError};
+use timeline::{View, ViewError};
 use web::{Link, Messages};
 
 use crate::pages::kit::{Visitor, answer};
@@ -66,10 +66,7 @@ impl From<Problem> for Refused {
 
 impl From<ViewError> for Refused {
     fn from(error: ViewError) -> Self {
-        Self::Problem(match error {
-            ViewError::Read(error) => error.into(),
-            other => Problem::internal(other),
-        })
+        Self::Problem(scan::api::problem(error))
     }
 }
 
@@ -111,7 +108,8 @@ impl Page {
         let span = app.platform.events.span().await.map_err(Problem::from)?;
         let event = span.map_or(0, |(_, newest)| newest);
         let view = explorer.view().await?;
-        let network = network(&explorer, &view).await?;
+        let network = Scan::new(explorer.timeline(), &view).network().await?;
+        let network = network.unwrap_or(MAIN_NETWORK);
         Ok(Self { visitor, explorer, view, network, event })
     }
 
@@ -123,11 +121,6 @@ impl Page {
     /// What can be asked.
     pub(super) fn scan(&self) -> Scan<'_> {
         Scan::new(self.explorer.timeline(), &self.view)
-    }
-
-    /// The number of the newest epoch of a lane.
-    pub(super) fn head(&self, lane: Lane) -> Option<u64> {
-        self.view.head(lane).map(|head| head.height.0)
     }
 
     /// A path of this chain.
@@ -223,16 +216,4 @@ fn refuse(
 ) -> Refused {
     let content = html! { h1 { (title) } p.lead { (advice) } (back) };
     Refused::Page(Box::new(answer(visitor, status, (title, "/chains"), &content)))
-}
-
-/// Addresses in a block tell the network; the node's own answer is not stored.
-async fn network(explorer: &Explorer, view: &View) -> Result<u64, Refused> {
-    let Some(head) = view.head(Lane::MINED) else { return Ok(MAIN_NETWORK) };
-    let Ok(hash) = head.hash.clone().try_into() else { return Ok(MAIN_NETWORK) };
-    let scan = Scan::new(explorer.timeline(), view);
-    let Some(block) = scan.block(Hash(hash)).await? else { return Ok(MAIN_NETWORK) };
-    let fields = block.facts.fields.read()?;
-    let miner = fields.get("miner").and_then(serde_json::Value::as_str);
-    let known = miner.and_then(Address::parse_verbose);
-    Ok(known.map_or(MAIN_NETWORK, |(network, _)| network))
 }

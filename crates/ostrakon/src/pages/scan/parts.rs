@@ -1,13 +1,12 @@
 //! Small parts of the explorer's pages: links, badges, amounts, the way through a list.
 
+use axum::response::Response;
 use maud::{Markup, html};
-use scan::answers::BlockState;
-use scan::tables::{CONFIRMED, FINALIZED};
+use scan::answers::{BlockState, EpochState};
 use scan::{Address, Hash};
-use timeline::Lane;
 use web::{Messages, format};
 
-use super::page::Page;
+use super::page::{Page, Refused};
 
 /// Lines of a list on one page.
 pub(super) const LINES: u64 = 25;
@@ -73,12 +72,13 @@ impl Page {
     /// How far an epoch has come.
     pub(super) fn epoch_state(&self, number: u64) -> Markup {
         let words = self.words();
-        let reached = |lane| self.head(lane).is_some_and(|head| number <= head);
         html! {
-            @if reached(FINALIZED) { span.badge.good { (words.finalized) } }
-            @else if reached(CONFIRMED) { span.badge.good { (words.confirmed) } }
-            @else if reached(Lane::EXECUTED) { span.badge.watch { (words.executed) } }
-            @else { span.badge { (words.mined) } }
+            @match self.scan().epoch_state(number) {
+                EpochState::Finalized => span.badge.good { (words.finalized) },
+                EpochState::Confirmed => span.badge.good { (words.confirmed) },
+                EpochState::Executed => span.badge.watch { (words.executed) },
+                EpochState::Mined => span.badge { (words.mined) },
+            }
         }
     }
 }
@@ -145,6 +145,30 @@ impl Way {
                 }
             }
         }
+    }
+}
+
+impl Page {
+    /// The page of a section that is a list: its table, and the links to the rest. `asked` is the
+    /// line that was asked for.
+    pub(super) fn list(
+        &self,
+        (section, title): (&str, &str),
+        (way, asked): (Option<Way>, Option<u64>),
+        table: &Markup,
+    ) -> Result<Response, Refused> {
+        let content = html! {
+            (table)
+            @if let Some(way) = way { (way.links(self.words(), &self.path(section))) }
+        };
+        // An older page stays as it is; only the newest one grows.
+        let renewed = way.is_none_or(|way| way.newest);
+        let id = section.trim_start_matches('/');
+        let content = html! {
+            h1 { (title) }
+            @if renewed { (self.live(id, &content)) } @else { section { (content) } }
+        };
+        self.answer((section, &here(section, asked)), title, &content)
     }
 }
 

@@ -1,8 +1,11 @@
 //! The explorer before its chain has anything: every page is whole, and every refusal says what to
 //! do.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
+use axum::response::IntoResponse as _;
 use platform::Platform;
 use platform::bridge::LiveEvents;
 use platform::chains::{Chain, ChainKind, ChainName};
@@ -10,6 +13,7 @@ use platform::http::CookieJar;
 use tower::ServiceExt as _;
 use web::{CHINESE, ENGLISH};
 
+use super::page::Refused;
 use crate::config::Settings;
 use crate::opening::OpenStore;
 use crate::server::reports::Reports;
@@ -36,7 +40,7 @@ async fn server() -> axum::Router {
     );
     let live = LiveEvents::follow(platform.events.clone()).await.expect("follows");
     let (reports, jar) = (Reports::new(opened.clone()), CookieJar::new(false));
-    let app = App { opened, start, reports, platform, explorers, jar };
+    let app = App { opened, start, reports, platform, explorers, jar, redis: Vec::new() };
     let settings = Settings::defaults("data".into());
     let stop = tokio::sync::watch::channel(false).1;
     shell::whole(&std::sync::Arc::new(app), &settings, live, stop).router
@@ -103,4 +107,13 @@ async fn a_chain_that_is_not_explored_has_its_page_without_an_explorer() {
     let (status, page) = ask(&server().await, "/chains/other", "en").await;
     assert_eq!(status, StatusCode::OK);
     assert!(!page.contains("/chains/other/epochs") && !page.contains("data-live"), "{page}");
+}
+
+#[test]
+fn a_page_that_took_too_long_may_be_asked_for_again() {
+    let (age, limit) = (Duration::from_secs(600), Duration::from_secs(300));
+    let expired = timeline::ViewError::Expired { age, limit };
+    let answered = Refused::from(expired).into_response();
+    assert_eq!(answered.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert!(answered.headers().contains_key("retry-after"), "{answered:?}");
 }

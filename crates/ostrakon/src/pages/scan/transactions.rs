@@ -15,7 +15,7 @@ use web::{Messages, format};
 
 use super::fields;
 use super::page::{Listed, Page, Refused};
-use super::parts::{LINES, Way, amount, here, scrolled};
+use super::parts::{LINES, Way, amount, scrolled};
 use crate::pages::kit::Visitor;
 use crate::server::App;
 
@@ -41,21 +41,12 @@ pub(super) async fn list(
     let known = page.scan().transactions_of(&hashes).await?;
     let lines: Vec<Line> =
         found.into_iter().zip(known).map(|((at, it), known)| (at, it.hash, known, None)).collect();
-    let content = html! {
-        (table(&page, words.order, &lines)?)
-        @if let Some(way) = way { (way.links(words, &page.path("/transactions"))) }
-    };
-    let renewed = way.is_none_or(|way| way.newest);
-    let content = html! {
-        h1 { (words.transactions) }
-        @if renewed { (page.live("transactions", &content)) } @else { section { (content) } }
-    };
-    let path = here("/transactions", asked.from);
-    page.answer(("/transactions", &path), words.transactions, &content)
+    let table = table(&page, words.order, &lines)?;
+    page.list(("/transactions", words.transactions), (way, asked.from), &table)
 }
 
 /// What a transaction is to an account.
-pub(super) fn direction(words: &Messages, direction: Direction) -> &'static str {
+fn direction(words: &Messages, direction: Direction) -> &'static str {
     match direction {
         Direction::In => words.incoming,
         Direction::Out => words.outgoing,
