@@ -4,14 +4,19 @@
 //! mistake.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::ValueEnum;
-use platform::Platform;
+use platform::chains::ChainName;
 use platform::outgoing::{NodeClient, WebhookClient};
-use scan::Explorers;
+use staking::BtcHeight;
 use tokio::task::JoinSet;
 
 use crate::config::Settings;
+use crate::server::Product;
+
+/// How often the height of a chain is looked at for timelocks.
+const HEIGHTS: Duration = Duration::from_secs(5);
 
 /// One of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -24,6 +29,8 @@ pub(crate) enum Service {
     Tips,
     /// Indexes the tree-graph chains
     Scan,
+    /// Takes events of Bitcoin staking from queues, and lets timelocks pass
+    Staking,
     /// Finishes what a crash left, and sweeps what nobody can read any more
     Upkeep,
 }
@@ -50,11 +57,11 @@ impl Services {
 /// Starts everything that works in the background. It ends when it is dropped: each of these may
 /// end at any moment, as in a crash.
 pub(crate) fn start(
-    platform: &Arc<Platform>,
-    explorers: &Explorers,
+    product: &Product,
     services: &Services,
     settings: &Settings,
 ) -> anyhow::Result<JoinSet<()>> {
+    let Product { platform, explorers, staking } = product;
     let mut work = JoinSet::new();
     if services.has(Service::Upkeep) {
         let platform = platform.clone();
@@ -81,7 +88,26 @@ pub(crate) fn start(
         let client = Arc::new(NodeClient::for_blocks()?);
         work.spawn(scan::run::run(explorers, events, client));
     }
+    if services.has(Service::Staking) {
+        work.spawn(staking.clone().run());
+        if let Some(chain) = &settings.staking.chain {
+            work.spawn(heights(product.clone(), ChainName::new(chain.as_str())?));
+        }
+    }
     Ok(work)
+}
+
+/// Lets timelocks pass by the height of a chain of the registry.
+async fn heights(product: Product, chain: ChainName) {
+    loop {
+        let tips = product.platform.tips.of(&chain).await.unwrap_or_default();
+        if let Some(height) = tips.iter().filter_map(|(_, tip)| tip.height).max()
+            && let Err(error) = product.staking.reach(BtcHeight(height)).await
+        {
+            tracing::warn!(%error, "a height was not taken and will be");
+        }
+        tokio::time::sleep(HEIGHTS).await;
+    }
 }
 
 #[cfg(test)]

@@ -51,6 +51,7 @@ mod notes;
 mod parked;
 mod query;
 mod run;
+mod search;
 mod settle;
 mod staking;
 pub mod tables;

@@ -133,6 +133,12 @@ impl Staking {
         Ok(Self { inner: Arc::new(inner) })
     }
 
+    /// What became of messages since the program started.
+    #[must_use]
+    pub fn counters(&self) -> &crate::Counters {
+        &self.inner.counters
+    }
+
     pub(crate) fn listed(&self) -> &Memory<(Directory, u64)> {
         &self.inner.listed
     }

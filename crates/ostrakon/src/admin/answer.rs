@@ -7,6 +7,7 @@ use placement::render::ShardReport;
 use serde::{Deserialize, Serialize};
 use store::{EngineInfo, TableRecord, VerifyReport};
 
+use super::KeptAnswer;
 use crate::catalogue;
 use crate::format;
 
@@ -24,6 +25,8 @@ pub(crate) enum Answer {
     Backup(BackupAnswer),
     /// What was copied.
     Copy(CopyAnswer),
+    /// Messages of staking, and what became of them.
+    StakingKept(KeptAnswer),
     /// The name of the operator that was made.
     Operator(String),
 }

@@ -64,9 +64,10 @@ async fn lists(
     watch: &mut Watch,
     report: &mut VerifyReport,
 ) -> anyhow::Result<()> {
+    let declared: Vec<_> = platform::lists().into_iter().chain(staking::tables::lists()).collect();
     let longest = index::DriverSettings::default().longest();
     let now = index::Millis::now();
-    let found = index::verify(opened.engine.as_ref(), &platform::lists(), longest, now).await?;
+    let found = index::verify(opened.engine.as_ref(), &declared, longest, now).await?;
     watch.tell("index.intents", found.intents);
     report.tables.push(summary("index.intents", found.intents, found.intents.min(1)));
     add(report, found.findings_total, found.findings);

@@ -14,6 +14,7 @@ mod reach;
 mod scanned;
 pub(crate) mod server;
 pub(crate) mod socket;
+mod staked;
 mod wire;
 
 use std::path::PathBuf;
@@ -26,6 +27,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use answer::{Answer, VerifyAnswer};
 pub(crate) use reach::{ask, refuse_if_held};
+pub(crate) use staked::KeptAnswer;
 
 use crate::opening::OpenStore;
 
@@ -56,6 +58,15 @@ pub(crate) enum Request {
         sample: u64,
         /// Whether a digest is made too.
         digest: bool,
+    },
+    /// Count delegations again and compare them with the sums.
+    VerifyStaking,
+    /// Messages of staking that cannot be applied.
+    StakingKept,
+    /// Take some of them once more; all of them when none is named.
+    StakingReplay {
+        /// Their ids.
+        ids: Vec<String>,
     },
     /// Write every table into one file.
     Backup {
@@ -161,6 +172,14 @@ pub(crate) async fn execute(
             let report = scanned::verify(opened, request, watch).await?;
             Ok(Answer::Verify(VerifyAnswer(report)))
         }
+        Request::VerifyStaking => {
+            let report = staked::verify(opened, watch).await?;
+            Ok(Answer::Verify(VerifyAnswer(report)))
+        }
+        Request::StakingKept => Ok(Answer::StakingKept(staked::kept(opened).await?)),
+        Request::StakingReplay { ids } => {
+            Ok(Answer::StakingKept(staked::replay(opened, ids, watch).await?))
+        }
         Request::Backup { file } => {
             let summary = backup_file::write(opened, file, watch).await?;
             Ok(Answer::Backup(summary))
@@ -193,6 +212,9 @@ mod tests {
             Request::Shards { nodes: None },
             Request::Verify,
             Request::VerifyKernel,
+            Request::VerifyStaking,
+            Request::StakingKept,
+            Request::StakingReplay { ids: Vec::new() },
             Request::Backup { file },
             Request::Copy { to },
             Request::Operator { name: "ann".into(), password: Hidden("long and odd".into()) },
@@ -203,6 +225,9 @@ mod tests {
                 (Request::Schema, Answer::Schema(_))
                     | (Request::Shards { .. }, Answer::Shards(_))
                     | (Request::Verify | Request::VerifyKernel, Answer::Verify(_))
+                    | (Request::VerifyStaking, Answer::Verify(_))
+                    | (Request::StakingKept, Answer::StakingKept(_))
+                    | (Request::StakingReplay { .. }, Answer::StakingKept(_))
                     | (Request::Backup { .. }, Answer::Backup(_))
                     | (Request::Copy { .. }, Answer::Copy(_))
                     | (Request::Operator { .. }, Answer::Operator(_))

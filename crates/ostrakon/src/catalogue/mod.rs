@@ -33,8 +33,8 @@ pub(crate) fn tables() -> Vec<Described> {
     let timeline = timeline::schema();
     let kernel = timeline.tables().chain(tally::tables());
     let kernel = kernel.chain([index::INTENTS.def(), index::STUCK.def()]);
-    let services = platform::tables().into_iter().chain(scan::tables::tables());
-    tables.extend(kernel.chain(services).map(opaque));
+    let services = [platform::tables(), scan::tables::tables(), staking::tables::tables()];
+    tables.extend(kernel.chain(services.into_iter().flatten()).map(opaque));
     tables.sort_by_key(|table| table.def.name());
     tables
 }

@@ -11,6 +11,7 @@ mod restore;
 mod run;
 mod schema;
 mod shards;
+mod staking;
 mod verify;
 
 use std::ffi::OsString;
@@ -62,6 +63,7 @@ enum Command {
     Restore(restore::Restore),
     Copy(copy::Copy),
     Operator(operator::Operator),
+    Staking(staking::Staking),
     Run(run::Run),
     Demo(demo::Demo),
     Docs(docs::Docs),
@@ -91,6 +93,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<u8> {
         Command::Restore(command) => command.run(&global),
         Command::Copy(command) => command.run(&global),
         Command::Operator(command) => command.run(&global),
+        Command::Staking(command) => command.run(&global),
         Command::Run(command) => command.run(&global),
         Command::Demo(command) => command.run(&global),
         Command::Docs(command) => command.run(),

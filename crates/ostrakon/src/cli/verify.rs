@@ -28,6 +28,13 @@ enum What {
         #[arg(long)]
         json: bool,
     },
+    /// Count delegations again and compare them with the statistics of staking; exit code 1 on
+    /// findings
+    Staking {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Compare the index of a tree-graph chain with a node, field by field; exit code 1 on findings
     Scan(Compare),
 }
@@ -79,6 +86,7 @@ impl Verify {
         let (request, json) = match self.what {
             What::Store { json } => (Request::Verify, json),
             What::Kernel { json } => (Request::VerifyKernel, json),
+            What::Staking { json } => (Request::VerifyStaking, json),
             What::Scan(compare) => (compare.request(global)?, compare.json),
         };
         let Answer::Verify(answer) = global.ask(&request)? else {

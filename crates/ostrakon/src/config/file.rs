@@ -14,6 +14,7 @@ use super::cassandra::{self, CassandraSection};
 use super::chains;
 use super::problem::{Problem, nearest};
 use super::scan::{self, RedisSection, ScanSection};
+use super::staking::StakingSection;
 use super::{EngineKind, LogFormat, Settings, size};
 
 /// Least and most bytes of cache: below, the engine reads every block twice; above, it is a slip.
@@ -29,6 +30,12 @@ const KEYS: &[(&str, &str)] = &[
     ("http", "trusted_proxies"),
     ("webhooks", "loopback"),
     ("scan", "latest_blocks"),
+    ("staking", "shards"),
+    ("staking", "patience_hours"),
+    ("staking", "network"),
+    ("staking", "chain"),
+    ("staking", "global_params"),
+    ("staking", "finality_providers"),
     ("log", "level"),
     ("log", "format"),
 ];
@@ -44,6 +51,7 @@ struct File {
     chains: BTreeMap<String, Spanned<Value>>,
     scan: ScanSection,
     redis: BTreeMap<String, RedisSection>,
+    staking: StakingSection,
     log: LogSection,
 }
 
@@ -115,6 +123,7 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Settings, Problem> {
     for (name, section) in &file.redis {
         settings.redis.push(section.read(&check, name, base)?);
     }
+    settings.staking = file.staking.read(&check, base)?;
     if let Some(item) = &file.log.level {
         settings.log.level = check.level(item)?;
     }
@@ -405,7 +414,7 @@ mod tests {
         check(
             "[htpp]\nlisten = \"x\"\n",
             "1:2: unknown key `htpp`\n  did you mean `http`? known here: `store`, `http`, \
-             `webhooks`, `chains`, `scan`, `redis`, `log`",
+             `webhooks`, `chains`, `scan`, `redis`, `staking`, `log`",
         );
         check(
             "[store]\nlisten = \"x\"\n",

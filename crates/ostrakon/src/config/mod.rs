@@ -11,6 +11,7 @@ mod problem;
 mod scan;
 mod size;
 mod span;
+mod staking;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 use platform::chains::Chain;
 
 pub(crate) use self::scan::RedisSettings;
+pub(crate) use self::staking::StakingSettings;
 pub(crate) use cassandra::{CassandraSettings, Consistency};
 pub(crate) use file::listen_address;
 pub(crate) use problem::Problem;
@@ -62,6 +64,8 @@ pub(crate) struct Settings {
     pub(crate) latest_blocks: u64,
     /// Chains whose Redis keys are served.
     pub(crate) redis: Vec<RedisSettings>,
+    /// Statistics of staking.
+    pub(crate) staking: StakingSettings,
     /// What is logged, and how.
     pub(crate) log: LogSettings,
 }
@@ -109,6 +113,7 @@ impl Settings {
             chains: Vec::new(),
             latest_blocks: ::scan::Settings::default().latest,
             redis: Vec::new(),
+            staking: StakingSettings::default(),
             log,
         }
     }

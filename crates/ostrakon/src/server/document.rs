@@ -7,7 +7,7 @@ use platform::http::CookieJar;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::{App, open_platform, reports, shell};
+use super::{App, Product, open_product, reports, shell};
 use crate::config::Settings;
 use crate::opening::{self, Tables};
 use crate::system::ingest;
@@ -19,12 +19,14 @@ pub(crate) async fn document() -> anyhow::Result<Value> {
     let settings = Settings::defaults(place.path().to_owned());
     let opened = Arc::new(opening::open(&settings, Tables::Created).await?);
     let start = ingest::register(&opened.store).await?;
-    let (platform, explorers) = open_platform(opened.store.clone(), &settings).await?;
+    let Product { platform, explorers, staking } =
+        open_product(opened.store.clone(), &settings).await?;
     let live = LiveEvents::follow(platform.events.clone()).await?;
     let reports = reports::Reports::new(opened.clone());
     let jar = CookieJar::new(shell::is_encrypted(&settings));
     let redis = Vec::new();
-    let app = App { opened: opened.clone(), start, reports, platform, explorers, jar, redis };
+    let app =
+        App { opened: opened.clone(), start, reports, platform, explorers, staking, jar, redis };
     let app = Arc::new(app);
     let document = shell::whole(&app, &settings, live, watch::channel(false).1).document;
     drop(app);

@@ -24,6 +24,7 @@ use platform::Platform;
 use platform::bridge::LiveEvents;
 use platform::http::CookieJar;
 use scan::Explorers;
+use staking::Staking;
 use store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -47,6 +48,8 @@ pub(crate) struct App {
     pub(crate) platform: Arc<Platform>,
     /// Chains that are explored.
     pub(crate) explorers: Explorers,
+    /// Delegations and their statistics.
+    pub(crate) staking: Staking,
     /// How session cookies are written.
     pub(crate) jar: CookieJar,
     /// What the ports with Redis keys have counted, chain by chain.
@@ -71,11 +74,19 @@ fn bind(address: SocketAddr, advice: &str) -> anyhow::Result<std::net::TcpListen
     Ok(listener)
 }
 
-/// The platform on a store, and the chains of its registry that are explored.
-async fn open_platform(
-    store: Store,
-    settings: &Settings,
-) -> anyhow::Result<(Arc<Platform>, Explorers)> {
+/// What all services share, and the services. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Product {
+    /// Chains, accounts, projects, events.
+    pub(crate) platform: Arc<Platform>,
+    /// Chains that are explored.
+    pub(crate) explorers: Explorers,
+    /// Delegations and their statistics.
+    pub(crate) staking: Staking,
+}
+
+/// Everything on a store.
+pub(crate) async fn open_product(store: Store, settings: &Settings) -> anyhow::Result<Product> {
     let options = platform::Options {
         chains: settings.chains.clone(),
         loopback_webhooks: settings.loopback_webhooks,
@@ -83,9 +94,13 @@ async fn open_platform(
     };
     let mut platform = Platform::open(store.clone(), catalogue::schema(), options).await?;
     let explored = scan::Settings { latest: settings.latest_blocks, ..scan::Settings::default() };
-    let explorers = Explorers::new(store, platform.chains.clone(), explored);
+    let explorers = Explorers::new(store.clone(), platform.chains.clone(), explored);
     platform.searchers = platform.searchers.with(explorers.clone());
-    Ok((platform.shared(), explorers))
+    let (clock, events) = (platform.clock.clone(), platform.events.clone());
+    let staking = Staking::new(store, clock, Some(events), settings.staking.service())?;
+    staking.raise_shards().await?;
+    platform.searchers = platform.searchers.with(staking.clone());
+    Ok(Product { platform: platform.shared(), explorers, staking })
 }
 
 /// Serves pages and API on the store until a signal asks to end, then closes it. `prepare` may add
@@ -96,7 +111,7 @@ pub(crate) async fn run<E>(
     settings: &Settings,
     services: &Services,
     listener: std::net::TcpListener,
-    prepare: impl AsyncFnOnce(&Arc<Platform>) -> anyhow::Result<E>,
+    prepare: impl AsyncFnOnce(&Product) -> anyhow::Result<E>,
     ready: impl FnOnce(&E),
 ) -> anyhow::Result<()> {
     // Signals are caught from here on: an early Ctrl-C also ends cleanly.
@@ -107,19 +122,28 @@ pub(crate) async fn run<E>(
     let socket = socket::AdminSocket::bind(&settings.data)?;
     let start = ingest::register(&opened.store).await?;
     let (stop, stopped) = watch::channel(false);
-    let (platform, explorers) = open_platform(opened.store.clone(), settings).await?;
+    let product = open_product(opened.store.clone(), settings).await?;
     let sampler = tokio::spawn(ingest::sample(opened.clone(), start.number, stopped.clone()));
     let desk = tokio::spawn(admin::server::serve(socket, opened.clone(), stopped.clone()));
     let shared = share(&opened, settings, stopped.clone())?;
     let ports = redis::listen(settings)?;
-    let extra = prepare(&platform).await?;
-    let background = services::start(&platform, &explorers, services, settings)?;
+    let extra = prepare(&product).await?;
+    let background = services::start(&product, services, settings)?;
+    let Product { platform, explorers, staking } = product;
     let live = LiveEvents::follow(platform.events.clone()).await?;
     let reports = reports::Reports::new(opened.clone());
     let jar = CookieJar::new(shell::is_encrypted(settings));
     let redis = ports.iter().map(redis::Port::counted).collect();
-    let app = App { opened: opened.clone(), start, reports, platform, explorers, jar, redis };
-    let app = Arc::new(app);
+    let app = Arc::new(App {
+        opened: opened.clone(),
+        start,
+        reports,
+        platform,
+        explorers,
+        staking,
+        jar,
+        redis,
+    });
     let followed = app.platform.chains.follow();
     let router = shell::whole(&app, settings, live, stopped.clone()).router;
     let redis = redis::serve(&opened.store, settings.latest_blocks, ports, &stopped);
@@ -167,11 +191,11 @@ pub(crate) async fn work(
 ) -> anyhow::Result<()> {
     let signal = signals::catch()?;
     http::raise_file_limit();
-    let (platform, explorers) = open_platform(store, settings).await?;
+    let product = open_product(store, settings).await?;
     let (stop, stopped) = watch::channel(false);
-    let followed = platform.chains.follow();
-    let background = services::start(&platform, &explorers, services, settings)?;
-    let router = shell::health_only(&platform, settings).router;
+    let followed = product.platform.chains.follow();
+    let background = services::start(&product, services, settings)?;
+    let router = shell::health_only(&product.platform, settings).router;
     let health = tokio::spawn(http::serve(TcpListener::from_std(listener)?, router, stopped));
     tracing::info!(?services, "working");
     ready();

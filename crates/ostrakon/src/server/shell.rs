@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use platform::Platform;
 use platform::api::{self, Api};
 use platform::bridge::{LiveEvents, StoreCheck};
-use platform::http::{self, Built, Frame, Shell};
+use platform::http::{self, Built, Frame, RouteLimits, Shell};
 use resp::Stats;
 use tokio::sync::watch;
 use web::Language;
@@ -32,9 +32,13 @@ pub(crate) fn whole(
     let platform = app.platform.clone();
     let api = Api { platform: platform.clone(), jar: app.jar };
     let measured = app.clone();
+    let body_bytes = Some(staking::api::EVENTS_BYTES);
+    let events = RouteLimits { body_bytes, ..RouteLimits::default() };
     shell(&platform, settings)
         .api(api::routes(api))
         .api(scan::api::routes(app.explorers.clone()))
+        .api(staking::api::routes(app.staking.clone()))
+        .limits(staking::api::EVENTS_ROUTE, events)
         .pages(pages::router(app.clone()))
         .authority(platform.clone())
         .feed(live)
@@ -76,7 +80,22 @@ fn measurements(app: &App) -> String {
         .gauge("ostrakon_start_time_seconds", "Unix second of the start.", start.at as f64)
         .gauge("ostrakon_start_number", "Starts on this store so far.", app.start.number.0 as f64)
         .stats("ostrakon_store", &app.opened.engine.stats());
-    keys_asked(explored(page, app), app).text()
+    staked(keys_asked(explored(page, app), app), app).text()
+}
+
+/// What became of staking events in this process.
+fn staked(page: Exposition, app: &App) -> Exposition {
+    let counters = app.staking.counters();
+    let outcomes = [
+        ("applied", &counters.applied),
+        ("repeated", &counters.repeated),
+        ("parked", &counters.parked),
+        ("unprocessable", &counters.unprocessable),
+        ("later", &counters.later),
+    ];
+    let name = ("ostrakon_staking_events_total", "counter", "Events, by what became of them.");
+    let values = outcomes.map(|(word, counter)| (word, counter.load(Ordering::Relaxed) as f64));
+    page.each(name, "outcome", values)
 }
 
 /// What the explorer measures, chain by chain; counters are those of this process.

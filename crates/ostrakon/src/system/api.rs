@@ -93,7 +93,6 @@ mod tests {
     use platform::Platform;
     use platform::bridge::LiveEvents;
     use platform::http::CookieJar;
-    use scan::Explorers;
     use tower::ServiceExt as _;
     use web::assets;
 
@@ -102,15 +101,12 @@ mod tests {
         let start = ingest::register(&opened.store).await.expect("registered");
         let reports = Reports::new(opened.clone());
         let settings = Settings::defaults("data".into());
-        let schema = crate::catalogue::schema();
-        let platform = Platform::open(opened.store.clone(), schema, platform::Options::default());
-        let platform = platform.await.expect("opens").shared();
+        let product = open_product(opened.store.clone(), &settings).await.expect("opens");
+        let Product { platform, explorers, staking } = product;
         let live = LiveEvents::follow(platform.events.clone()).await.expect("follows");
         let jar = CookieJar::new(false);
-        let chains = platform.chains.clone();
-        let explorers = Explorers::new(opened.store.clone(), chains, scan::Settings::default());
         let redis = Vec::new();
-        let app = Arc::new(App { opened, start, reports, platform, explorers, jar, redis });
+        let app = Arc::new(App { opened, start, reports, platform, explorers, staking, jar, redis });
         let router =
             shell::whole(&app, &settings, live, tokio::sync::watch::channel(false).1).router;
         let request = Request::get(path).header("accept", "text/html").body(Body::empty());

@@ -17,31 +17,25 @@ use super::page::Refused;
 use crate::config::Settings;
 use crate::opening::OpenStore;
 use crate::server::reports::Reports;
-use crate::server::{App, shell};
+use crate::server::{App, Product, open_product, shell};
 use crate::system::ingest;
 
 /// A server that explores the chain `young`, which has no epoch, and not `other`.
 async fn server() -> axum::Router {
     let opened = std::sync::Arc::new(OpenStore::model().await);
     let start = ingest::register(&opened.store).await.expect("registered");
-    let schema = crate::catalogue::schema();
-    let platform = Platform::open(opened.store.clone(), schema, platform::Options::default());
-    let platform = platform.await.expect("opens").shared();
+    let settings = Settings::defaults("data".into());
+    let opened_product = open_product(opened.store.clone(), &settings).await.expect("opens");
+    let Product { platform, explorers, staking } = opened_product;
     for (name, kind) in [("young", ChainKind::Conflux), ("other", ChainKind::Bitcoin)] {
         let name = ChainName::new(name).expect("a name");
         let chain = Chain { name, kind, network: "test".into(), nodes: vec![], enabled: true };
         let op = index::new_op().expect("an operation");
         platform.chains.add(chain, None, op).await.expect("added");
     }
-    let explorers = scan::Explorers::new(
-        opened.store.clone(),
-        platform.chains.clone(),
-        scan::Settings::default(),
-    );
     let live = LiveEvents::follow(platform.events.clone()).await.expect("follows");
     let (reports, jar) = (Reports::new(opened.clone()), CookieJar::new(false));
-    let app = App { opened, start, reports, platform, explorers, jar, redis: Vec::new() };
-    let settings = Settings::defaults("data".into());
+    let app = App { opened, start, reports, platform, explorers, staking, jar, redis: Vec::new() };
     let stop = tokio::sync::watch::channel(false).1;
     shell::whole(&std::sync::Arc::new(app), &settings, live, stop).router
 }

@@ -1,9 +1,9 @@
-//! What the demo shows: a chain that lives, an operator's account, a project.
+//! What the demo shows: a chain that lives, staking events, an operator's account, a project.
 //!
 //! Every page of the demo has real rows behind it: they come in the way they come in everywhere, by
 //! the registry, the accounts and the nodes, and none is made up for a page.
 
-use std::sync::Arc;
+mod staking;
 
 use anyhow::Context as _;
 use devnet::{TreeGraphNode, TreeGraphOptions};
@@ -11,6 +11,9 @@ use platform::Platform;
 use platform::chains::{Chain, ChainChangeError, ChainKind, ChainName, Node};
 use platform::projects::{ListRequest, NewProject, Which};
 use timeline::{Lane, Timeline};
+use tokio::task::JoinSet;
+
+use crate::server::Product;
 
 /// The account that is made.
 const NAME: &str = "demo";
@@ -27,10 +30,12 @@ pub(crate) struct Show {
     /// Its password, new at every start.
     pub(crate) password: String,
     _node: TreeGraphNode,
+    _indexer: JoinSet<()>,
 }
 
 /// Makes the rows that the demo begins with. On a store that is kept it finds them again.
-pub(crate) async fn prepare(platform: &Arc<Platform>) -> anyhow::Result<Show> {
+pub(crate) async fn prepare(product: &Product) -> anyhow::Result<Show> {
+    let platform = &product.platform;
     let node =
         TreeGraphNode::start(TreeGraphOptions { history: HISTORY, past: 0, ..Default::default() })
             .await;
@@ -44,7 +49,10 @@ pub(crate) async fn prepare(platform: &Arc<Platform>) -> anyhow::Result<Show> {
         let new = NewProject { uid: user, chain, name: "first steps".into() };
         platform.projects.create(new, index::new_op()?).await?;
     }
-    Ok(Show { name: NAME, password, _node: node })
+    let mut indexer = JoinSet::new();
+    let started = staking::Indexer::start(product.staking.clone()).await;
+    indexer.spawn(started.run());
+    Ok(Show { name: NAME, password, _node: node, _indexer: indexer })
 }
 
 /// The chain, at the address that its node has this time. The node forgets its chain when it ends,

@@ -1,0 +1,170 @@
+//! `[staking]`: statistics of Bitcoin staking, and where their events come from.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use staking::address::Network;
+use toml::{Spanned, Value};
+
+use super::file::{Check, Item, kind};
+use super::problem::Problem;
+
+/// Logical shards that may be set.
+const SHARDS: std::ops::RangeInclusive<i64> = 1..=4096;
+/// Hours that a step may wait for an earlier one.
+const PATIENCE: std::ops::RangeInclusive<i64> = 1..=10_000;
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default, expecting = "the section [staking]")]
+pub(super) struct StakingSection {
+    shards: Item,
+    patience_hours: Item,
+    network: Item,
+    chain: Item,
+    global_params: Item,
+    finality_providers: Item,
+}
+
+/// What can be set of staking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StakingSettings {
+    /// Logical shards of the statistics.
+    pub(crate) shards: u16,
+    /// Hours after which a step that waits for an earlier one is given up.
+    pub(crate) patience_hours: u64,
+    /// The network of Bitcoin whose addresses are read and shown.
+    pub(crate) network: Network,
+    /// The chain of the registry whose height lets timelocks pass.
+    pub(crate) chain: Option<String>,
+    /// Parameters that are served to stakers, as JSON.
+    pub(crate) global_params: Option<String>,
+    /// Finality providers that are known by name, as JSON.
+    pub(crate) finality_providers: Option<String>,
+}
+
+impl Default for StakingSettings {
+    fn default() -> Self {
+        let staking::Settings { shards, patience_hours, .. } = staking::Settings::default();
+        Self {
+            shards,
+            patience_hours,
+            network: Network::default(),
+            chain: None,
+            global_params: None,
+            finality_providers: None,
+        }
+    }
+}
+
+impl StakingSettings {
+    /// What the service itself needs of them.
+    pub(crate) fn service(&self) -> staking::Settings {
+        let (shards, patience_hours) = (self.shards, self.patience_hours);
+        staking::Settings { shards, patience_hours, ..staking::Settings::default() }
+    }
+}
+
+impl StakingSection {
+    /// Reads the section.
+    pub(super) fn read(&self, check: &Check<'_>, base: &Path) -> Result<StakingSettings, Problem> {
+        let mut settings = StakingSettings::default();
+        if let Some(item) = &self.shards {
+            settings.shards = whole(check, item, "shards", &SHARDS)?;
+        }
+        if let Some(item) = &self.patience_hours {
+            settings.patience_hours = whole(check, item, "patience_hours", &PATIENCE)?;
+        }
+        if let Some(item) = &self.network {
+            settings.network = network(check, item)?;
+        }
+        if let Some(item) = &self.chain {
+            settings.chain = Some(check.words(item, "chain", "bitcoin")?.to_owned());
+        }
+        if let Some(item) = &self.global_params {
+            let example = "global-params.json";
+            settings.global_params = Some(json(check, item, base, "global_params", example)?);
+        }
+        if let Some(item) = &self.finality_providers {
+            let example = "finality-providers.json";
+            let text = json(check, item, base, "finality_providers", example)?;
+            settings.finality_providers = Some(text);
+        }
+        Ok(settings)
+    }
+}
+
+fn whole<T: TryFrom<i64>>(
+    check: &Check<'_>,
+    item: &Spanned<Value>,
+    name: &str,
+    range: &std::ops::RangeInclusive<i64>,
+) -> Result<T, Problem> {
+    let number = item.get_ref().as_integer().filter(|number| range.contains(number));
+    number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| {
+        let what = match item.get_ref() {
+            Value::Integer(number) => format!("`{name}` is {number}"),
+            other => format!("`{name}` is {}", kind(other)),
+        };
+        let (least, most) = (range.start(), range.end());
+        check.problem(item, what, format!("use a whole number from {least} to {most}"))
+    })
+}
+
+fn network(check: &Check<'_>, item: &Spanned<Value>) -> Result<Network, Problem> {
+    match check.words(item, "network", "mainnet")? {
+        "mainnet" => Ok(Network::Mainnet),
+        "testnet" | "signet" => Ok(Network::Testnet),
+        "regtest" => Ok(Network::Regtest),
+        other => {
+            let what = format!("`network` is {other:?}");
+            let remedy = "use \"mainnet\", \"testnet\", \"signet\" or \"regtest\"".to_owned();
+            Err(check.problem(item, what, remedy))
+        }
+    }
+}
+
+/// The text of a file with JSON in it.
+fn json(
+    check: &Check<'_>,
+    item: &Spanned<Value>,
+    base: &Path,
+    name: &str,
+    example: &str,
+) -> Result<String, Problem> {
+    let file = base.join(check.words(item, name, example)?);
+    let text = std::fs::read_to_string(&file).map_err(|error| {
+        let what = format!("`{name}` {} cannot be read: {error}", file.display());
+        check.problem(item, what, "name a file of JSON".to_owned())
+    })?;
+    serde_json::from_str::<serde::de::IgnoredAny>(&text).map_err(|error| {
+        let what = format!("`{name}` {} is not JSON: {error}", file.display());
+        check.problem(item, what, "correct the file".to_owned())
+    })?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::file;
+    use super::Network;
+
+    #[test]
+    fn staking_is_read_and_mistakes_named() {
+        let good = "[staking]\nshards = 10\nnetwork = \"signet\"\nchain = \"btc\"\n";
+        let settings = file::read(Path::new("o.toml"), good).expect("correct").staking;
+        assert_eq!((settings.shards, settings.network), (10, Network::Testnet));
+        assert_eq!(settings.chain.as_deref(), Some("btc"));
+        for (text, what) in [
+            ("[staking]\nshards = 0\n", "from 1 to 4096"),
+            ("[staking]\nshards = \"many\"\n", "from 1 to 4096"),
+            ("[staking]\nnetwork = \"moon\"\n", "\"regtest\""),
+            ("[staking]\nglobal_params = \"nowhere.json\"\n", "cannot be read"),
+            ("[staking]\nshard = 5\n", "shards"),
+        ] {
+            let problem = file::read(Path::new("o.toml"), text).expect_err(what).to_string();
+            assert!(problem.contains(what), "{text}: {problem}");
+        }
+    }
+}
