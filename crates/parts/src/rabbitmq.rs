@@ -17,6 +17,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::command::run;
 use crate::debian;
 use crate::need::{Missing, is_root};
@@ -30,6 +32,9 @@ const SCRIPTS: &str = "/usr/lib/rabbitmq/bin";
 
 /// Root's server runs as this user, whom the package creates: RabbitMQ does not run as root.
 const USER: &str = "rabbitmq";
+
+/// Where the server writes the id of its own process, in its directory.
+const PID_FILE: &str = "rabbitmq.pid";
 
 /// How long a server may take until it answers; an idle machine needs 5 s.
 const READY: Duration = Duration::from_secs(120);
@@ -113,7 +118,7 @@ fn environment(dir: &Path, port: u16) -> Result<Vec<(&'static str, String)>, Par
         ("RABBITMQ_ENABLED_PLUGINS_FILE", file("enabled_plugins")),
         ("RABBITMQ_MNESIA_BASE", file("mnesia")),
         ("RABBITMQ_LOG_BASE", file("logs")),
-        ("RABBITMQ_PID_FILE", file("rabbitmq.pid")),
+        ("RABBITMQ_PID_FILE", file(PID_FILE)),
         // To standard output, where errors of this crate quote it from.
         ("RABBITMQ_LOGS", "-".to_owned()),
         // No image of the memory of a server that does not start; its log tells why.
@@ -176,6 +181,34 @@ impl Server {
         self.stop()?;
         self.process.start_again()?;
         self.wait_ready()
+    }
+
+    /// Stops the server where it is (SIGSTOP): connections stay, and nobody answers. The process
+    /// that [`process`](Self::process) knows is only the shell around it.
+    ///
+    /// # Errors
+    ///
+    /// When the server has ended.
+    pub fn pause(&self) -> Result<(), PartError> {
+        self.signal(Signal::STOP)
+    }
+
+    /// Lets a paused server go on (SIGCONT).
+    ///
+    /// # Errors
+    ///
+    /// When the server has ended.
+    pub fn resume(&self) -> Result<(), PartError> {
+        self.signal(Signal::CONT)
+    }
+
+    fn signal(&self, signal: Signal) -> Result<(), PartError> {
+        let file = self.process.dir().join(PID_FILE);
+        let unknown = || io::Error::other("its pid file holds no number");
+        std::fs::read_to_string(file)
+            .and_then(|text| text.trim().parse().ok().and_then(Pid::from_raw).ok_or_else(unknown))
+            .and_then(|pid| kill_process(pid, signal).map_err(io::Error::from))
+            .map_err(PartError::io(NAME, &format!("signal it ({signal:?})")))
     }
 
     /// Runs a command of `rabbitmqctl` (`set_policy`, `list_queues`) and returns what it prints.
