@@ -37,6 +37,7 @@ pub mod npm;
 mod port;
 mod process;
 pub mod python;
+pub mod rabbitmq;
 pub mod redis;
 mod tmpfs;
 mod wait;

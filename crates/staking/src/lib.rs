@@ -18,6 +18,7 @@
 //! | [`delegation`] | what is known of a delegation, and its state: pure |
 //! | [`derive`] | what follows from it: pure |
 //! | [`tables`] | all tables |
+//! | [`source`] | messages from the queues of RabbitMQ |
 //! | `intake`, `ingest` | messages to delegations |
 //! | `settle`, `notes` | what follows is written, also after a crash |
 //! | `bitcoin` | the height of Bitcoin, and timelocks that pass |
@@ -53,6 +54,7 @@ mod query;
 mod run;
 mod search;
 mod settle;
+pub mod source;
 mod staking;
 pub mod tables;
 mod types;
