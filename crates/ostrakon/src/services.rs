@@ -10,6 +10,7 @@ use clap::ValueEnum;
 use platform::chains::ChainName;
 use platform::outgoing::{NodeClient, WebhookClient};
 use staking::BtcHeight;
+use staking::source::RabbitMq;
 use tokio::task::JoinSet;
 
 use crate::config::Settings;
@@ -90,6 +91,12 @@ pub(crate) fn start(
     }
     if services.has(Service::Staking) {
         work.spawn(staking.clone().run());
+        if let Some(broker) = &settings.staking.rabbitmq {
+            let source = RabbitMq::new(broker.source(), Arc::new(staking.clone()))?;
+            work.spawn(async move {
+                source.run().await;
+            });
+        }
         if let Some(chain) = &settings.staking.chain {
             work.spawn(heights(product.clone(), ChainName::new(chain.as_str())?));
         }

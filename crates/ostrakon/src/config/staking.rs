@@ -1,18 +1,30 @@
 //! `[staking]`: statistics of Bitcoin staking, and where their events come from.
 
 use std::path::Path;
+use std::time::Duration;
 
 use serde::Deserialize;
 use staking::address::Network;
+use staking::source;
 use toml::{Spanned, Value};
 
 use super::file::{Check, Item, kind};
 use super::problem::Problem;
+use crate::admin::Hidden;
 
 /// Logical shards that may be set.
 const SHARDS: std::ops::RangeInclusive<i64> = 1..=4096;
 /// Hours that a step may wait for an earlier one.
 const PATIENCE: std::ops::RangeInclusive<i64> = 1..=10_000;
+
+/// Messages of a queue that the broker sends before one is acknowledged.
+const PREFETCH: std::ops::RangeInclusive<i64> = 1..=65_535;
+/// Messages that are taken at once.
+const BATCH: std::ops::RangeInclusive<i64> = 1..=staking::BATCH as i64;
+/// Seconds before a message is tried again.
+const RETRY_SECONDS: std::ops::RangeInclusive<i64> = 1..=3_600;
+/// Holds the address of the broker; wins over `url`.
+const URL_VARIABLE: &str = "OSTRAKON_RABBITMQ_URL";
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "the section [staking]")]
@@ -23,6 +35,16 @@ pub(super) struct StakingSection {
     chain: Item,
     global_params: Item,
     finality_providers: Item,
+    rabbitmq: Option<RabbitMqSection>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default, expecting = "the section [staking.rabbitmq]")]
+struct RabbitMqSection {
+    url: Item,
+    prefetch: Item,
+    batch: Item,
+    retry_seconds: Item,
 }
 
 /// What can be set of staking.
@@ -40,6 +62,29 @@ pub(crate) struct StakingSettings {
     pub(crate) global_params: Option<String>,
     /// Finality providers that are known by name, as JSON.
     pub(crate) finality_providers: Option<String>,
+    /// The broker whose queues are read.
+    pub(crate) rabbitmq: Option<RabbitMqSettings>,
+}
+
+/// A broker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RabbitMqSettings {
+    /// Its address, with user and password.
+    url: Hidden,
+    prefetch: Option<u16>,
+    batch: Option<usize>,
+    retry_seconds: Option<u64>,
+}
+
+impl RabbitMqSettings {
+    /// What the source needs of them.
+    pub(crate) fn source(&self) -> source::Settings {
+        let mut settings = source::Settings::new(self.url.0.clone());
+        settings.prefetch = self.prefetch.unwrap_or(settings.prefetch);
+        settings.batch = self.batch.unwrap_or(settings.batch);
+        settings.retry_delay = self.retry_seconds.map_or(settings.retry_delay, Duration::from_secs);
+        settings
+    }
 }
 
 impl Default for StakingSettings {
@@ -52,6 +97,7 @@ impl Default for StakingSettings {
             chain: None,
             global_params: None,
             finality_providers: None,
+            rabbitmq: None,
         }
     }
 }
@@ -89,8 +135,45 @@ impl StakingSection {
             let text = json(check, item, base, "finality_providers", example)?;
             settings.finality_providers = Some(text);
         }
+        if let Some(section) = &self.rabbitmq {
+            settings.rabbitmq = Some(section.read(check)?);
+        }
         Ok(settings)
     }
+}
+
+impl RabbitMqSection {
+    fn read(&self, check: &Check<'_>) -> Result<RabbitMqSettings, Problem> {
+        let example = "amqp://user:password@127.0.0.1:5672";
+        let url = match (std::env::var(URL_VARIABLE), &self.url) {
+            (Ok(url), _) => url,
+            (Err(_), Some(item)) => check.words(item, "url", example)?.to_owned(),
+            (Err(_), None) => {
+                let what = "[staking.rabbitmq] has no `url`".to_owned();
+                let remedy = format!("add url = \"{example}\", or set {URL_VARIABLE}");
+                return Err(check.whole(what, remedy));
+            }
+        };
+        let settings = RabbitMqSettings {
+            url: Hidden(url),
+            prefetch: optional(check, &self.prefetch, "prefetch", &PREFETCH)?,
+            batch: optional(check, &self.batch, "batch", &BATCH)?,
+            retry_seconds: optional(check, &self.retry_seconds, "retry_seconds", &RETRY_SECONDS)?,
+        };
+        settings.source().check().map_err(|error| {
+            check.whole("[staking.rabbitmq] is wrong".to_owned(), error.to_string())
+        })?;
+        Ok(settings)
+    }
+}
+
+fn optional<T: TryFrom<i64>>(
+    check: &Check<'_>,
+    item: &Item,
+    name: &str,
+    range: &std::ops::RangeInclusive<i64>,
+) -> Result<Option<T>, Problem> {
+    item.as_ref().map(|item| whole(check, item, name, range)).transpose()
 }
 
 fn whole<T: TryFrom<i64>>(

@@ -87,10 +87,9 @@ mod tests {
     use crate::config::Settings;
     use crate::opening::OpenStore;
     use crate::server::reports::Reports;
-    use crate::server::shell;
+    use crate::server::{Product, open_product, shell};
     use axum::body::Body;
     use axum::http::Request;
-    use platform::Platform;
     use platform::bridge::LiveEvents;
     use platform::http::CookieJar;
     use tower::ServiceExt as _;
@@ -106,7 +105,8 @@ mod tests {
         let live = LiveEvents::follow(platform.events.clone()).await.expect("follows");
         let jar = CookieJar::new(false);
         let redis = Vec::new();
-        let app = Arc::new(App { opened, start, reports, platform, explorers, staking, jar, redis });
+        let app =
+            Arc::new(App { opened, start, reports, platform, explorers, staking, jar, redis });
         let router =
             shell::whole(&app, &settings, live, tokio::sync::watch::channel(false).1).router;
         let request = Request::get(path).header("accept", "text/html").body(Body::empty());

@@ -49,7 +49,10 @@ impl Settings {
     }
 
     /// Whether every setting is within its bounds.
-    pub(super) fn check(&self) -> Result<(), SettingsError> {
+    ///
+    /// # Errors
+    /// With the first one that is wrong.
+    pub fn check(&self) -> Result<(), SettingsError> {
         self.uri()?;
         within("prefetch", self.prefetch, 1..=10_000)?;
         within("batch", self.batch, 1..=BATCH)?;

@@ -6,7 +6,6 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use axum::response::IntoResponse as _;
-use platform::Platform;
 use platform::bridge::LiveEvents;
 use platform::chains::{Chain, ChainKind, ChainName};
 use platform::http::CookieJar;
