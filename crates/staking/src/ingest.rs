@@ -62,6 +62,15 @@ impl Counters {
     }
 }
 
+/// Whether messages that cannot be applied are to be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// With their reasons.
+    Kept,
+    /// They are kept already, and stay so.
+    KeptBefore,
+}
+
 /// A step of a message.
 type Numbered = (usize, Step);
 /// What became of the steps of one delegation.
@@ -106,7 +115,7 @@ impl Intake for Staking {
         Box::pin(async move {
             let mut taken = Vec::with_capacity(messages.len());
             for batch in messages.chunks(BATCH) {
-                taken.extend(self.take_batch(batch).await);
+                taken.extend(self.take_batch(batch, Refused::Kept).await);
             }
             for one in &taken {
                 self.inner.counters.count(one);
@@ -117,7 +126,7 @@ impl Intake for Staking {
 }
 
 impl Staking {
-    async fn take_batch(&self, messages: &[Message]) -> Vec<Taken> {
+    pub(crate) async fn take_batch(&self, messages: &[Message], keep: Refused) -> Vec<Taken> {
         let mut taken = vec![Taken::Repeated; messages.len()];
         let mut answer = |number: usize, answer: Taken| {
             if let Some(slot) = taken.get_mut(number) {
@@ -145,7 +154,10 @@ impl Staking {
             }),
             Err(error) => infos.iter().for_each(|(number, _)| answer(*number, later(&error))),
         }
-        let kept = self.keep(messages, &refused).await;
+        let kept = match keep {
+            Refused::Kept => self.keep(messages, &refused).await,
+            Refused::KeptBefore => Ok(()),
+        };
         for (number, reason) in refused {
             let kept = kept.as_ref().map(|()| Taken::Unprocessable(reason));
             answer(number, kept.unwrap_or_else(later));

@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use sha3::{Digest as _, Sha3_256};
 use store::{Order, PageRequest, Row};
 
-use crate::ingest::HOUR;
-use crate::intake::{Intake as _, MESSAGE_BYTES, Message, Taken};
+use crate::ingest::{HOUR, Refused};
+use crate::intake::{MESSAGE_BYTES, Message, Taken};
 use crate::staking::{Staking, StakingError};
 use crate::tables::{DIRECTORY, Directory, UNPROCESSABLE, Unprocessable};
 
@@ -141,25 +141,12 @@ impl Staking {
     /// When the store fails.
     pub async fn replay(&self, id: KeptId) -> Result<Option<Taken>, StakingError> {
         let Some(kept) = self.kept_one(id).await? else { return Ok(None) };
-        if let Some(reason) = self.still_refused(&kept) {
-            return Ok(Some(Taken::Unprocessable(reason)));
-        }
         let message = Message { source: kept.source, body: kept.body };
-        let taken = self.take(vec![message]).await.into_iter().next();
-        match &taken {
-            // It was kept anew, with today's reason.
-            Some(Taken::Later(_)) | None => {}
-            Some(_) => self.drop_kept(id).await?,
+        let taken = self.take_batch(&[message], Refused::KeptBefore).await.into_iter().next();
+        if matches!(taken, Some(Taken::Applied | Taken::Repeated | Taken::Parked)) {
+            self.drop_kept(id).await?;
         }
         Ok(taken)
-    }
-
-    /// Why it cannot even be read, if so: then it stays where it is.
-    fn still_refused(&self, kept: &Unprocessable) -> Option<String> {
-        if kept.body.len() >= MESSAGE_BYTES {
-            return Some(kept.reason.clone());
-        }
-        crate::event::parse(&kept.body).err().map(|error| error.to_string())
     }
 
     /// Removes a kept message for good.

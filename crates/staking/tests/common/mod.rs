@@ -2,6 +2,8 @@
 //! says what they must add up to.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub(crate) mod scenarios;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
