@@ -144,6 +144,7 @@ pub(crate) const SUITES: &[Suite] = &[
                 "-p=tally",
                 "-p=index",
                 "-p=scan",
+                "-p=staking",
                 "--test=cassandra",
             ]),
             Cargo(&["test", "--release", "-p=timeline", "-p=tally", "--test=nodes"]),
@@ -176,6 +177,24 @@ pub(crate) const SUITES: &[Suite] = &[
             ]),
             Cargo(&["test", "--release", "-p=resp", "--tests"]),
             Cargo(&["test", "-p=ostrakon", "--test=scan"]),
+        ],
+    },
+    Suite {
+        name: "staking",
+        proves: "every event counts once, through a broker that comes and goes, whoever dies",
+        packages: &[],
+        limit: 20,
+        steps: &[
+            Cargo(&[
+                "test",
+                "--release",
+                "-p=staking",
+                "--test=babylon",
+                "--test=model",
+                "--test=rabbitmq",
+                "--test=scenarios",
+            ]),
+            Cargo(&["test", "-p=ostrakon", "--test=staking"]),
         ],
     },
     Suite {

@@ -7,11 +7,11 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use common::{Place, Server};
+use common::{Place, Server, ask, items};
 use parts::conflux;
 use parts::require;
 use serde_json::Value;
-use treegraph::{ask, chain, items};
+use treegraph::chain;
 
 #[test]
 fn killed_with_9_again_and_again_the_index_is_the_same() {

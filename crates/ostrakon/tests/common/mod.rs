@@ -2,8 +2,10 @@
 
 #![allow(dead_code, unused_imports, reason = "each test file uses a part of it")]
 
+mod api;
 mod raw;
 
+pub(crate) use api::{ask, items};
 pub(crate) use raw::Answer;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
