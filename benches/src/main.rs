@@ -4,6 +4,7 @@ mod cluster_bench;
 mod kernel_bench;
 mod measure;
 mod scan_bench;
+mod staking_bench;
 mod store_bench;
 
 use anyhow::bail;
@@ -14,7 +15,8 @@ fn main() -> anyhow::Result<()> {
         "cluster" => cluster_bench::run(),
         "kernel" => kernel_bench::run(),
         "scan" => scan_bench::run(),
+        "staking" => staking_bench::run(),
         "store" => store_bench::run(),
-        _ => bail!("there is no bench {name:?}; benches: cluster, kernel, scan, store"),
+        _ => bail!("there is no bench {name:?}; benches: cluster, kernel, scan, staking, store"),
     }
 }

@@ -75,6 +75,29 @@ pub(crate) fn cpu_of_threads(name: &str) -> Duration {
     tasks.filter_map(|entry| cpu(entry.ok()?.path())).sum()
 }
 
+/// Linux counts the processor time of ended processes in hundredths of a second.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Processor time of other processes, with that of their children that have ended.
+pub(crate) fn cpu_of_processes(processes: &[u32]) -> Duration {
+    processes.iter().map(|process| cpu_of_process(*process).unwrap_or_default()).sum()
+}
+
+fn cpu_of_process(process: u32) -> Option<Duration> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).ok()?;
+    let cpu = |path: std::path::PathBuf| {
+        let text = fs::read_to_string(path.join("schedstat")).ok()?;
+        Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))
+    };
+    let running: Duration = tasks.filter_map(|entry| cpu(entry.ok()?.path())).sum();
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // Behind the name, which may hold anything, these two are the 14th and 15th.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let ended = fields.split_whitespace().skip(13).take(2);
+    let ended: u32 = ended.filter_map(|ticks| ticks.parse::<u32>().ok()).sum();
+    Some(running + TICK * ended)
+}
+
 fn written_bytes() -> u64 {
     let text = fs::read_to_string("/proc/self/io").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("write_bytes: "));
@@ -158,5 +181,20 @@ impl Line {
             raw,
             ours / raw
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processor_time_of_a_process_includes_its_ended_children() {
+        let own = [std::process::id()];
+        let before = cpu_of_processes(&own);
+        let spin = "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done";
+        let ended = std::process::Command::new("sh").args(["-c", spin]).status();
+        assert!(ended.expect("a shell").success());
+        assert!(cpu_of_processes(&own) > before + TICK);
     }
 }

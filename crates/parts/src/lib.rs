@@ -35,6 +35,7 @@ mod group;
 mod need;
 pub mod npm;
 mod port;
+pub mod postgres;
 mod process;
 pub mod python;
 pub mod rabbitmq;

@@ -129,34 +129,58 @@ impl Part {
         self
     }
 
+    /// Runs a tool to its end before the part starts, as the part's user and in its directory
+    /// (`initdb`), and returns what it printed.
+    ///
+    /// # Errors
+    ///
+    /// When the tool cannot be started or fails; the error quotes what it printed.
+    pub fn prepare<A: AsRef<OsStr>>(
+        &self,
+        tool: impl AsRef<OsStr>,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Result<String, PartError> {
+        self.give_directory()?;
+        self.tool(self.command_of(tool.as_ref())?.args(arguments))
+    }
+
     /// Starts the part. It runs, but may not answer yet: go on with [`Process::wait_until`].
     ///
     /// # Errors
     ///
     /// When the program cannot be started.
     pub fn start(self) -> Result<Process, PartError> {
-        if let Some(user) = &self.user {
-            // `user:` means the user and the group it logs in with.
-            self.tool(Command::new("chown").arg("-R").arg(format!("{user}:")).arg(self.dir()))?;
-        }
+        self.give_directory()?;
         let log = self.dir().join(format!("{}.log", self.name));
         let running = Running::start(&self, &log)?;
         Ok(Process { part: self, log, running, keep: false })
     }
 
+    fn give_directory(&self) -> Result<(), PartError> {
+        let Some(user) = &self.user else { return Ok(()) };
+        // `user:` means the user and the group it logs in with.
+        let mut chown = Command::new("chown");
+        self.tool(chown.arg("-R").arg(format!("{user}:")).arg(self.dir())).map(drop)
+    }
+
     fn command(&self) -> Result<Command, PartError> {
+        let mut command = self.command_of(&self.program)?;
+        command.args(&self.arguments);
+        Ok(command)
+    }
+
+    fn command_of(&self, program: &OsStr) -> Result<Command, PartError> {
         let mut command = match &self.user {
-            None => Command::new(&self.program),
+            None => Command::new(program),
             Some(user) => {
                 let group = self.tool(Command::new("id").args(["-g", user]))?;
                 let mut command = Command::new("setpriv");
                 command.arg(format!("--reuid={user}")).arg(format!("--regid={}", group.trim()));
-                command.args(["--init-groups", "--"]).arg(&self.program);
+                command.args(["--init-groups", "--"]).arg(program);
                 command
             }
         };
-        command.args(&self.arguments).envs(self.environment.iter().map(|(k, v)| (k, v)));
-        command.current_dir(self.dir());
+        command.envs(self.environment.iter().map(|(k, v)| (k, v))).current_dir(self.dir());
         Ok(command)
     }
 
