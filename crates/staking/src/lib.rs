@@ -22,6 +22,7 @@
 //! | `intake`, `ingest` | messages to delegations |
 //! | `settle`, `notes` | what follows is written, also after a crash |
 //! | `bitcoin` | the height of Bitcoin, and timelocks that pass |
+//! | `unbonding` | a staker asks to take a delegation out |
 //! | `parked`, `unprocessable` | what waits, and what cannot be applied |
 //! | `query`, `history` | answers: as things are, as of a height, over time |
 //! | `api` | answers over HTTP |
@@ -58,6 +59,7 @@ pub mod source;
 mod staking;
 pub mod tables;
 mod types;
+mod unbonding;
 mod unprocessable;
 mod verify;
 
@@ -70,5 +72,6 @@ pub use query::{ListPage, Listed, LockState, Overall, PAGE, PROVIDERS, RankPlace
 pub use staking::{Settings, Staking, StakingError};
 pub use tables::{Standing, Unprocessable};
 pub use types::{Blocks, BtcHeight, ParseError, PublicKey, Satoshi, TxHash};
+pub use unbonding::RequestError;
 pub use unprocessable::{KeptId, KeptPage};
 pub use verify::Audit;
