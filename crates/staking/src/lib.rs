@@ -26,6 +26,7 @@
 //! | `parked`, `unprocessable` | what waits, and what cannot be applied |
 //! | `query`, `history` | answers: as things are, as of a height, over time |
 //! | `api` | answers over HTTP |
+//! | [`compat`] | Babylon's staking API |
 //! | `verify` | everything counted again and compared |
 //! | `backfill`, `run` | calculations that come later; what works in the background |
 //!
@@ -41,6 +42,7 @@ pub mod address;
 pub mod api;
 mod backfill;
 mod bitcoin;
+pub mod compat;
 pub mod delegation;
 pub mod derive;
 pub mod event;
