@@ -60,7 +60,8 @@ fn key_of(program: &WitnessProgram) -> Vec<u8> {
 }
 
 /// Making one costs more than using it.
-static CURVE: LazyLock<Secp256k1<VerifyOnly>> = LazyLock::new(Secp256k1::verification_only);
+pub(crate) static CURVE: LazyLock<Secp256k1<VerifyOnly>> =
+    LazyLock::new(Secp256k1::verification_only);
 
 fn taproot(PublicKey(key): PublicKey) -> Option<WitnessProgram> {
     let key = XOnlyPublicKey::from_slice(&key).ok()?;

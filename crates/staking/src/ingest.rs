@@ -292,9 +292,11 @@ impl Staking {
         self.list(Directory::Waiting, [hour], rows).await
     }
 
-    /// Tells what changed. The change itself is made already, so a failure is only logged.
+    /// Tells what changed.
     async fn tell(&self, changes: &[Change]) {
-        let (Some(events), false) = (&self.inner.events, changes.is_empty()) else { return };
+        if self.inner.events.is_none() || changes.is_empty() {
+            return;
+        }
         let told: Vec<_> = (changes.iter().take(TOLD))
             .map(|change| {
                 let state = change.after.state().map(crate::delegation::State::word);
@@ -302,13 +304,20 @@ impl Staking {
             })
             .collect();
         let data = json!({ "changed": changes.len(), "delegations": told });
-        let event = NewEvent { kind: "staking.delegations.changed".to_owned(), chain: None, data };
+        self.announce("staking.delegations.changed", data).await;
+    }
+
+    /// Appends to the stream of events, if there is one. What it tells of is done already, so a
+    /// failure is only logged.
+    pub(crate) async fn announce(&self, kind: &str, data: serde_json::Value) {
+        let Some(events) = &self.inner.events else { return };
+        let event = NewEvent { kind: kind.to_owned(), chain: None, data };
         let appended = match new_op() {
             Ok(op) => events.append(vec![event], op).await.map(drop).map_err(|e| e.to_string()),
             Err(error) => Err(error.to_string()),
         };
         if let Err(error) = appended {
-            tracing::warn!("a change of delegations was not told: {error}");
+            tracing::warn!("{kind} was not told: {error}");
         }
     }
 }

@@ -22,9 +22,11 @@
 //! | `intake`, `ingest` | messages to delegations |
 //! | `settle`, `notes` | what follows is written, also after a crash |
 //! | `bitcoin` | the height of Bitcoin, and timelocks that pass |
+//! | `unbonding` | a staker asks to take a delegation out |
 //! | `parked`, `unprocessable` | what waits, and what cannot be applied |
 //! | `query`, `history` | answers: as things are, as of a height, over time |
 //! | `api` | answers over HTTP |
+//! | [`compat`] | Babylon's staking API |
 //! | `verify` | everything counted again and compared |
 //! | `backfill`, `run` | calculations that come later; what works in the background |
 //!
@@ -40,6 +42,7 @@ pub mod address;
 pub mod api;
 mod backfill;
 mod bitcoin;
+pub mod compat;
 pub mod delegation;
 pub mod derive;
 pub mod event;
@@ -58,6 +61,7 @@ pub mod source;
 mod staking;
 pub mod tables;
 mod types;
+mod unbonding;
 mod unprocessable;
 mod verify;
 
@@ -70,5 +74,6 @@ pub use query::{ListPage, Listed, LockState, Overall, PAGE, PROVIDERS, RankPlace
 pub use staking::{Settings, Staking, StakingError};
 pub use tables::{Standing, Unprocessable};
 pub use types::{Blocks, BtcHeight, ParseError, PublicKey, Satoshi, TxHash};
+pub use unbonding::RequestError;
 pub use unprocessable::{KeptId, KeptPage};
 pub use verify::Audit;

@@ -143,7 +143,8 @@ impl Staking {
         Ok(cut(all.into_iter().filter(behind), limit))
     }
 
-    async fn all_providers(&self) -> Result<Vec<(PublicKey, Standing)>, StakingError> {
+    /// All finality providers, in no order.
+    pub(crate) async fn all_providers(&self) -> Result<Vec<(PublicKey, Standing)>, StakingError> {
         let (tally, mut position) = (derive::providers()?, None);
         let mut keys: Vec<PublicKey> = Vec::new();
         loop {
