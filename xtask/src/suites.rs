@@ -190,6 +190,7 @@ pub(crate) const SUITES: &[Suite] = &[
                 "--release",
                 "-p=staking",
                 "--test=babylon",
+                "--test=babylon_unbonding",
                 "--test=model",
                 "--test=rabbitmq",
                 "--test=scenarios",

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use staking::address::Network;
+use staking::compat::CompatSettings;
 use staking::source;
 use toml::{Spanned, Value};
 
@@ -54,14 +55,10 @@ pub(crate) struct StakingSettings {
     pub(crate) shards: u16,
     /// Hours after which a step that waits for an earlier one is given up.
     pub(crate) patience_hours: u64,
-    /// The network of Bitcoin whose addresses are read and shown.
-    pub(crate) network: Network,
     /// The chain of the registry whose height lets timelocks pass.
     pub(crate) chain: Option<String>,
-    /// Parameters that are served to stakers, as JSON.
-    pub(crate) global_params: Option<String>,
-    /// Finality providers that are known by name, as JSON.
-    pub(crate) finality_providers: Option<String>,
+    /// Parameters that are served to stakers, and finality providers that are known by name.
+    pub(crate) compat: CompatSettings,
     /// The broker whose queues are read.
     pub(crate) rabbitmq: Option<RabbitMqSettings>,
 }
@@ -93,10 +90,8 @@ impl Default for StakingSettings {
         Self {
             shards,
             patience_hours,
-            network: Network::default(),
             chain: None,
-            global_params: None,
-            finality_providers: None,
+            compat: CompatSettings::default(),
             rabbitmq: None,
         }
     }
@@ -120,25 +115,33 @@ impl StakingSection {
         if let Some(item) = &self.patience_hours {
             settings.patience_hours = whole(check, item, "patience_hours", &PATIENCE)?;
         }
-        if let Some(item) = &self.network {
-            settings.network = network(check, item)?;
-        }
         if let Some(item) = &self.chain {
             settings.chain = Some(check.words(item, "chain", "bitcoin")?.to_owned());
         }
-        if let Some(item) = &self.global_params {
-            let example = "global-params.json";
-            settings.global_params = Some(json(check, item, base, "global_params", example)?);
-        }
-        if let Some(item) = &self.finality_providers {
-            let example = "finality-providers.json";
-            let text = json(check, item, base, "finality_providers", example)?;
-            settings.finality_providers = Some(text);
-        }
+        settings.compat = self.compat(check, base)?;
         if let Some(section) = &self.rabbitmq {
             settings.rabbitmq = Some(section.read(check)?);
         }
         Ok(settings)
+    }
+}
+
+impl StakingSection {
+    /// What stakers are told, from files as Babylon publishes them.
+    fn compat(&self, check: &Check<'_>, base: &Path) -> Result<CompatSettings, Problem> {
+        let network = match &self.network {
+            Some(item) => network(check, item)?,
+            None => Network::default(),
+        };
+        let params = (&self.global_params, "global_params", "global-params.json");
+        let providers = (&self.finality_providers, "finality_providers", "finality-providers.json");
+        let read = |(item, name, example): (&Item, &str, &str)| {
+            item.as_ref().map(|item| text(check, item, base, name, example)).transpose()
+        };
+        let (params, providers) = (read(params)?, read(providers)?);
+        CompatSettings::read(network, params.as_deref(), providers.as_deref()).map_err(|error| {
+            check.whole("[staking] names a file that is wrong".to_owned(), error.to_string())
+        })
     }
 }
 
@@ -206,8 +209,8 @@ fn network(check: &Check<'_>, item: &Spanned<Value>) -> Result<Network, Problem>
     }
 }
 
-/// The text of a file with JSON in it.
-fn json(
+/// The text of a file.
+fn text(
     check: &Check<'_>,
     item: &Spanned<Value>,
     base: &Path,
@@ -215,15 +218,10 @@ fn json(
     example: &str,
 ) -> Result<String, Problem> {
     let file = base.join(check.words(item, name, example)?);
-    let text = std::fs::read_to_string(&file).map_err(|error| {
+    std::fs::read_to_string(&file).map_err(|error| {
         let what = format!("`{name}` {} cannot be read: {error}", file.display());
         check.problem(item, what, "name a file of JSON".to_owned())
-    })?;
-    serde_json::from_str::<serde::de::IgnoredAny>(&text).map_err(|error| {
-        let what = format!("`{name}` {} is not JSON: {error}", file.display());
-        check.problem(item, what, "correct the file".to_owned())
-    })?;
-    Ok(text)
+    })
 }
 
 #[cfg(test)]
@@ -237,7 +235,7 @@ mod tests {
     fn staking_is_read_and_mistakes_named() {
         let good = "[staking]\nshards = 10\nnetwork = \"signet\"\nchain = \"btc\"\n";
         let settings = file::read(Path::new("o.toml"), good).expect("correct").staking;
-        assert_eq!((settings.shards, settings.network), (10, Network::Testnet));
+        assert_eq!((settings.shards, settings.compat.network), (10, Network::Testnet));
         assert_eq!(settings.chain.as_deref(), Some("btc"));
         for (text, what) in [
             ("[staking]\nshards = 0\n", "from 1 to 4096"),

@@ -8,6 +8,7 @@ use platform::api::{self, Api};
 use platform::bridge::{LiveEvents, StoreCheck};
 use platform::http::{self, Built, Frame, RouteLimits, Shell};
 use resp::Stats;
+use staking::compat::Compat;
 use tokio::sync::watch;
 use web::Language;
 
@@ -32,12 +33,14 @@ pub(crate) fn whole(
     let platform = app.platform.clone();
     let api = Api { platform: platform.clone(), jar: app.jar };
     let measured = app.clone();
+    let compat = Compat::new(app.staking.clone(), settings.staking.compat.clone());
     let body_bytes = Some(staking::api::EVENTS_BYTES);
     let events = RouteLimits { body_bytes, ..RouteLimits::default() };
     shell(&platform, settings)
         .api(api::routes(api))
         .api(scan::api::routes(app.explorers.clone()))
         .api(staking::api::routes(app.staking.clone()))
+        .api(staking::compat::routes(compat))
         .limits(staking::api::EVENTS_ROUTE, events)
         .pages(pages::router(app.clone()))
         .authority(platform.clone())

@@ -17,7 +17,7 @@ const TEXT: usize = 10_000;
 const FILE: &str = "finality-providers.json";
 
 /// What the operator sets.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompatSettings {
     /// The network whose addresses are read.
     pub network: Network,
