@@ -1,5 +1,5 @@
-//! Staking statistics as paper 004 keeps them, on a real PostgreSQL: each event counts once, in the
-//! sums of all, of its finality provider and of its staker.
+//! Staking statistics as paper 004 keeps them, on a real PostgreSQL, and ours beside them: each
+//! event counts once, in the sums of all, of its finality provider and of its staker.
 //!
 //! PostgreSQL is reached over TCP on loopback and syncs before it answers. Its tables are new for
 //! each line of the report, and what it puts off (checkpoints, vacuum) is not counted, in its
@@ -8,6 +8,7 @@
 mod batches;
 mod events;
 mod messages;
+mod ours;
 mod postgres;
 mod report;
 mod singles;
@@ -26,6 +27,11 @@ const SEED: u64 = 4;
 /// Delegations; events are 1.76 times as many.
 const REDUCED: usize = 20_000;
 const FULL: usize = 100_000;
+
+/// Callers, shards, messages of a call: as singles come by HTTP, and as the broker's source hands
+/// them over.
+const OURS: [(usize, u16, usize); 5] =
+    [(1, 16, 1), (8, 16, 1), (64, 16, 1), (1, 16, 1_000), (2, 16, 1_000)];
 
 /// Somebody who counts events. Each has a file of its own and a place in [`sides`].
 pub(crate) trait Side {
@@ -69,6 +75,9 @@ pub(crate) fn run() -> anyhow::Result<()> {
 /// All that are measured, in the order of the report.
 fn sides(server: &parts::postgres::Server) -> Vec<Box<dyn Side + '_>> {
     let mut sides: Vec<Box<dyn Side + '_>> = Vec::new();
+    for (callers, shards, batch) in OURS {
+        sides.push(Box::new(ours::Ours { callers, batch, shards }));
+    }
     for configuration in postgres::CONFIGURATIONS {
         sides.push(Box::new(postgres::Peer { server, configuration }));
     }
