@@ -1,5 +1,5 @@
-//! Staking as a whole: a real broker that is restarted, a server that is killed, an API that is sent
-//! nonsense.
+//! Staking as a whole: a real broker that is restarted, a server that is killed, an API that is
+//! sent nonsense.
 
 mod common;
 #[path = "security/people.rs"]
