@@ -150,6 +150,22 @@ impl Notice {
     }
 }
 
+/// A text without its middle: `0x1234abcd…9f3e01`.
+pub(super) fn shortened(text: &str, head: usize, tail: usize) -> String {
+    let length = text.chars().count();
+    if length <= head + tail + 1 {
+        return text.to_owned();
+    }
+    let front: String = text.chars().take(head).collect();
+    let end: String = text.chars().skip(length - tail).collect();
+    format!("{front}…{end}")
+}
+
+/// A table that scrolls by itself when it is wider than the page.
+pub(super) fn scrolled(name: &str, table: &Markup) -> Markup {
+    html! { div.scroll role="region" tabindex="0" aria-label=(name) { (table) } }
+}
+
 /// Unix milliseconds as a moment on a page.
 pub(super) fn moment(millis: u64) -> Markup {
     web::time(millis / 1000)
@@ -163,4 +179,15 @@ pub(super) fn log_in_first() -> Response {
 /// Leads on after a form.
 pub(super) fn see_other(path: &str) -> Response {
     axum::response::Redirect::to(path).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_short_enough_stays_whole() {
+        assert_eq!(shortened("0x1234", 8, 6), "0x1234");
+        assert_eq!(shortened("0x0123456789abcdef", 8, 6), "0x012345…abcdef");
+    }
 }

@@ -8,6 +8,7 @@ mod chains;
 mod home;
 mod kit;
 mod project;
+mod refusal;
 mod scan;
 mod search;
 mod sign;
