@@ -50,6 +50,12 @@ impl Visitor {
         caller.is_some_and(|caller| caller.user == *owner || caller.may(Scope::Operator))
     }
 
+    /// Whether they are an operator of the installation.
+    pub(crate) fn is_operator(&self) -> bool {
+        let caller = self.who.as_ref().and_then(platform::bridge::caller);
+        caller.is_some_and(|caller| caller.may(Scope::Operator))
+    }
+
     /// Whether their session has just ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.session.ended
@@ -110,6 +116,8 @@ pub(super) enum Notice {
     None,
     /// It was done.
     Done(&'static str),
+    /// It was done, and this became of it.
+    Became(String),
     /// It was refused, in the words of the reader's language.
     Refused(StatusCode, String),
     /// It was refused, in the words of the domain.
@@ -122,7 +130,7 @@ impl Notice {
     /// The status of the page that shows it.
     pub(super) fn status(&self) -> StatusCode {
         match self {
-            Self::None | Self::Done(_) | Self::Secret(..) => StatusCode::OK,
+            Self::None | Self::Done(_) | Self::Became(_) | Self::Secret(..) => StatusCode::OK,
             Self::Refused(status, _) => *status,
             Self::Problem(problem) => problem.status(),
         }
@@ -134,6 +142,7 @@ impl Notice {
             @match self {
                 Self::None => {}
                 Self::Done(text) => section.notice role="status" { p { (text) } },
+                Self::Became(text) => section.notice role="status" { p { (text) } },
                 Self::Refused(_, text) => section.notice.bad role="alert" {
                     h2 { (words.went_wrong) } p { (text) }
                 },

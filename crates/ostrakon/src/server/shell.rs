@@ -39,7 +39,7 @@ pub(crate) fn whole(
         .api(scan::api::routes(app.explorers.clone()))
         .api(staking::api::routes(app.staking.clone()))
         .limits(staking::api::EVENTS_ROUTE, events)
-        .pages(pages::router(app.clone()))
+        .pages(pages::router(app.clone(), settings.staking.network))
         .authority(platform.clone())
         .feed(live)
         .finder(platform)
