@@ -157,7 +157,7 @@ fn stake(words: &Messages, hash: TxHash, staked: &Staked) -> Vec<Field> {
     let begins = (staked.start, staked.timestamp);
     fields.extend(locked(words, begins, staked.timelock, staked.end()));
     fields.push((words.output_index, html! { (staked.output) }));
-    fields.push((words.raw_transaction, raw(words.raw_transaction, &staked.tx)));
+    fields.push((words.raw_transaction, raw(words, &staked.tx)));
     fields
 }
 
@@ -165,7 +165,7 @@ fn request(words: &Messages, request: &UnbondingRequest) -> Vec<Field> {
     vec![
         (words.transaction, transaction_link(request.hash)),
         (words.signature, html! { code { (Hex(&request.signature)) } }),
-        (words.raw_transaction, raw(words.raw_transaction, &request.tx)),
+        (words.raw_transaction, raw(words, &request.tx)),
     ]
 }
 
@@ -174,7 +174,7 @@ fn unbonding(words: &Messages, unbonding: &Unbonding) -> Vec<Field> {
     let begins = (unbonding.start, unbonding.timestamp);
     fields.extend(locked(words, begins, unbonding.timelock, unbonding.end()));
     fields.push((words.output_index, html! { (unbonding.output) }));
-    fields.push((words.raw_transaction, raw(words.raw_transaction, &unbonding.tx)));
+    fields.push((words.raw_transaction, raw(words, &unbonding.tx)));
     fields
 }
 
@@ -212,10 +212,10 @@ fn locked(
 }
 
 /// A transaction, which is long and seldom read.
-fn raw(name: &str, bytes: &[u8]) -> Markup {
+fn raw(words: &Messages, bytes: &[u8]) -> Markup {
     html! {
         details.flat {
-            summary { (name) " (" (format::bytes(bytes.len() as u64)) ")" }
+            summary { (words.show) " (" (format::bytes(bytes.len() as u64)) ")" }
             code.whole { (Hex(bytes)) }
         }
     }

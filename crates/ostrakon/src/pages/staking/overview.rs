@@ -84,13 +84,12 @@ fn curves(words: &Messages, points: &[Point]) -> Markup {
         let curve = points.iter().map(|point| (point.height, value(point)));
         curve.collect::<Vec<(u64, f64)>>()
     };
-    let mut tvl = over(|point| point.standing.active_tvl as f64 / BITCOIN);
-    let (unit, word) = power(&tvl);
-    tvl.iter_mut().for_each(|point| point.1 /= unit);
-    let number = over(|point| point.standing.active_delegations as f64);
-    let title = match word {
-        "" => format!("{} (BTC)", words.active_tvl),
-        word => format!("{} ({word} BTC)", words.active_tvl),
+    let (tvl, word) = in_unit(over(|point| point.standing.active_tvl as f64 / BITCOIN));
+    let tvl_title = format!("{} ({})", words.active_tvl, format!("{word} BTC").trim_start());
+    let (number, word) = in_unit(over(|point| point.standing.active_delegations as f64));
+    let number_title = match word {
+        "" => words.active_delegations.to_owned(),
+        word => format!("{} ({word})", words.active_delegations),
     };
     let ends = (points.first(), points.last());
     let span = match ends {
@@ -103,11 +102,18 @@ fn curves(words: &Messages, points: &[Point]) -> Markup {
     html! {
         h2 { (words.over_heights) }
         div.charts {
-            (chart(&title, tvl.as_slice()).line(format::short))
-            (chart(words.active_delegations, number.as_slice()).line(format::short))
+            (chart(&tvl_title, tvl.as_slice()).line(format::short))
+            (chart(&number_title, number.as_slice()).line(format::short))
         }
         p.note { (words.over_heights_note) }
     }
+}
+
+/// A curve in a unit that leaves few digits, and the word of the unit.
+fn in_unit(mut points: Vec<(u64, f64)>) -> (Vec<(u64, f64)>, &'static str) {
+    let (unit, word) = power(&points);
+    points.iter_mut().for_each(|point| point.1 /= unit);
+    (points, word)
 }
 
 fn top_providers(words: &Messages, rows: &[Party], all: u64) -> Markup {

@@ -100,7 +100,6 @@ impl Page {
     ) -> Response {
         let words = self.words();
         let whole = html! {
-            p.trail { a href=(ROOT) { (words.staking) } }
             (self.sections(section))
             (content)
         };
