@@ -1,8 +1,8 @@
-//! A line chart as inline SVG: one curve over time, its scale from zero, no script.
+//! A line chart as inline SVG: one curve over time or heights, its scale from zero, no script.
 
 use maud::{Markup, html};
 
-/// A moment and its value.
+/// A place, which is a moment or a height, and its value.
 type Point = (u64, f64);
 
 const WIDTH: f64 = 460.0;
@@ -15,16 +15,27 @@ const RIGHT: f64 = 6.0;
 /// Points drawn; an hour of samples is thinned to what the eye can tell apart.
 const POINTS: usize = 240;
 
+/// What the places of a curve are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Across {
+    /// Unix seconds.
+    Time,
+    /// Heights of a chain.
+    Heights,
+}
+
 /// A chart of one curve.
 #[derive(Debug)]
 pub struct Chart<'a> {
     /// What is measured.
     pub title: &'a str,
-    /// The curve, in order of time.
+    /// The curve, in order.
     pub points: &'a [Point],
-    /// The moments at both ends.
+    /// What its places are.
+    pub across: Across,
+    /// The places at both ends.
     pub span: (u64, u64),
-    /// Seconds without a point after which the curve is broken: nobody measured.
+    /// Seconds or heights without a point after which the curve is broken: nobody measured.
     pub gap: u64,
     /// Stands there instead of an empty chart.
     pub none: &'a str,
@@ -61,8 +72,8 @@ impl Chart<'_> {
                 line.grid x1=(LEFT) x2=(WIDTH - RIGHT) y1=(short(y)) y2=(short(y)) {}
                 text x=(LEFT - 8.0) y=(short(y + 4.0)) text-anchor="end" { (words(value)) }
             }
-            text x=(LEFT) y=(HEIGHT - 4.0) { (self.clock(from)) }
-            text x=(WIDTH - RIGHT) y=(HEIGHT - 4.0) text-anchor="end" { (self.clock(to)) }
+            text x=(LEFT) y=(HEIGHT - 4.0) { (self.end(from)) }
+            text x=(WIDTH - RIGHT) y=(HEIGHT - 4.0) text-anchor="end" { (self.end(to)) }
             @for piece in points.chunk_by(|a, b| b.0.saturating_sub(a.0) <= self.pause()) {
                 @let placed: Vec<(f64, f64)> = piece.iter().map(|p| scale.place(*p)).collect();
                 path.area d=(area(&placed)) {}
@@ -79,15 +90,34 @@ impl Chart<'_> {
         self.gap.saturating_mul(step(self.points) as u64)
     }
 
-    /// A moment of the scale; with its day when the hour alone would not tell it.
-    fn clock(&self, unix: u64) -> String {
-        let utc = crate::format::utc(unix);
+    /// A place of the scale; a moment with its day when the hour alone would not tell it.
+    fn end(&self, place: u64) -> String {
+        if self.across == Across::Heights {
+            return crate::format::count(place);
+        }
+        let utc = crate::format::utc(place);
         let (skipped, shown) = match self.span.1.saturating_sub(self.span.0) {
             0..86_400 => (11, 5),
             _ => (0, 16),
         };
         utc.chars().skip(skipped).take(shown).collect::<String>() + " UTC"
     }
+}
+
+/// The power of 1000 that leaves at most three digits before the point, and its word. Scales end at
+/// round numbers of their unit, so the unit goes into the title.
+#[must_use]
+pub fn power(points: &[Point]) -> (f64, &'static str) {
+    const POWERS: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
+    let highest = points.iter().map(|point| point.1).fold(0.0, f64::max);
+    let mut unit = 1.0;
+    for word in POWERS {
+        if highest / unit < 1000.0 {
+            return (unit, word);
+        }
+        unit *= 1000.0;
+    }
+    (unit / 1000.0, "E")
 }
 
 struct Scale {
@@ -182,7 +212,8 @@ mod tests {
     }
 
     fn draw(points: &[Point], span: (u64, u64)) -> String {
-        let chart = Chart { title: "x", points, span, gap: 2, none: "none yet" };
+        let (across, gap) = (Across::Time, 2);
+        let chart = Chart { title: "x", points, across, span, gap, none: "none yet" };
         chart.line(|value| value.to_string()).into_string()
     }
 
@@ -200,6 +231,23 @@ mod tests {
     fn the_curve_is_broken_where_nobody_measured() {
         let chart = draw(&[(1, 1.0), (2, 1.0), (8, 1.0), (9, 1.0)], (0, 10));
         assert_eq!(chart.matches("class=\"curve\"").count(), 2, "{chart}");
+    }
+
+    #[test]
+    fn heights_stand_at_the_ends_of_a_curve_over_heights() {
+        let (points, span) = ([(1_200, 1.0), (864_000, 2.0)], (1_200, 864_000));
+        let (across, gap) = (Across::Heights, u64::MAX);
+        let chart = Chart { title: "x", points: &points, across, span, gap, none: "none yet" };
+        let chart = chart.line(|value| value.to_string()).into_string();
+        assert!(chart.contains(">1,200<") && chart.contains(">864,000<"), "{chart}");
+        assert!(!chart.contains("UTC") && chart.matches("class=\"curve\"").count() == 1);
+    }
+
+    #[test]
+    fn a_unit_leaves_three_digits() {
+        for (highest, unit) in [(0.0, ""), (999.0, ""), (1000.0, "k"), (2.5e7, "M"), (1e30, "E")] {
+            assert_eq!(power(&[(0, highest)]).1, unit, "{highest}");
+        }
     }
 
     #[test]

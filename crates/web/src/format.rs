@@ -27,6 +27,12 @@ pub fn whole_of_18(parts: u128) -> String {
     format!("{}{point}{behind}", large(parts / ONE))
 }
 
+/// An amount of satoshi in bitcoins, always with its eight digits: `1,234.56780000`.
+pub fn bitcoin(satoshi: u64) -> String {
+    const ONE: u64 = 100_000_000;
+    format!("{}.{:08}", count(satoshi / ONE), satoshi % ONE)
+}
+
 /// A number in three digits and the word of its power of 1000: `12.3 M`.
 pub fn short(number: f64) -> String {
     const POWERS: [&str; 7] = ["", " k", " M", " G", " T", " P", " E"];
@@ -155,6 +161,10 @@ mod tests {
             (1_234_000_000_000_000_000_000, "1,234"),
         ] {
             assert_eq!(whole_of_18(parts), text);
+        }
+        let amounts = [(0, "0.00000000"), (1, "0.00000001"), (123_450_000_000, "1,234.50000000")];
+        for (satoshi, text) in amounts {
+            assert_eq!(bitcoin(satoshi), text);
         }
         assert_eq!(large(u128::MAX), "340,282,366,920,938,463,463,374,607,431,768,211,455");
         for (number, text) in [(0.0, "0"), (1.5, "1.50"), (12.34, "12.3"), (999.7, "1.00 k")] {

@@ -19,6 +19,7 @@ pub struct Link {
 const SECTIONS: &[Link] = &[
     Link { path: "/", name: |words| words.home },
     Link { path: "/chains", name: |words| words.chains },
+    Link { path: "/staking", name: |words| words.staking },
     Link { path: "/status", name: |words| words.status },
     Link { path: "/shards", name: |words| words.shards },
     Link { path: "/api/docs", name: |words| words.api },

@@ -12,7 +12,7 @@ mod language;
 mod messages;
 mod parts;
 
-pub use chart::Chart;
+pub use chart::{Across, Chart, power};
 pub use frame::{Frame, Link};
 pub use language::Language;
 pub use messages::{CHINESE, ENGLISH, Messages};

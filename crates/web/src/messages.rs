@@ -346,6 +346,124 @@ messages! {
     bad_choice: "This cannot be chosen here", "此处无此选项";
     bad_choice_advice: "Take one of the links of the page.", "请使用页面上的链接。";
     to_the_chain: "To the chain's page", "前往链页面";
+
+    staking: "Staking", "质押";
+    staking_lead: "Bitcoin staking. Every event counts once, however often it is told.",
+        "比特币质押。每个事件无论通知多少次，只计一次。";
+    active_tvl: "Active TVL", "有效锁仓量";
+    total_tvl: "Total TVL", "累计锁仓量";
+    unconfirmed_tvl: "TVL with unconfirmed", "含未确认锁仓量";
+    pending_tvl: "Pending TVL", "待确认锁仓量";
+    active_delegations: "Active delegations", "有效委托";
+    total_delegations: "All delegations", "全部委托";
+    active_stakers: "Active stakers", "有效质押者";
+    total_stakers: "All stakers", "全部质押者";
+    bitcoin_height: "Bitcoin height", "比特币高度";
+    over_heights: "Over the heights of Bitcoin", "随比特币高度变化";
+    over_heights_note: "From the first stake to the newest height that anybody told of.",
+        "自首笔质押至已知的最新高度。";
+    providers: "Finality providers", "最终性提供者";
+    provider: "Finality provider", "最终性提供者";
+    stakers: "Stakers", "质押者";
+    staker: "Staker", "质押者";
+    delegations: "Delegations", "委托";
+    delegation: "Delegation", "委托";
+    top_providers: "Top finality providers", "锁仓量最高的最终性提供者";
+    all_providers: "All finality providers", "全部最终性提供者";
+    top_stakers: "Top stakers", "锁仓量最高的质押者";
+    messages: "Messages since this start", "本次启动以来的消息";
+    messages_note: "Those that this process took. What comes twice changes nothing.",
+        "由本进程接收。重复的消息不产生任何变化。";
+    applied: "Applied", "已应用";
+    repeated: "Known already", "重复";
+    parked: "Waiting for an earlier one", "等待更早的消息";
+    unprocessable: "Unprocessable", "无法处理";
+    not_taken: "To be sent again", "待重新发送";
+    public_key: "Public key", "公钥";
+    taproot_address: "Taproot address", "Taproot 地址";
+    off_the_curve: "none: the key is not on the curve", "无：公钥不在曲线上";
+    amount: "Amount", "金额";
+    height: "Height", "高度";
+    start_height: "Start height", "起始高度";
+    end_height: "End height", "结束高度";
+    timelock: "Timelock", "时间锁";
+    for_blocks: "{} blocks", "{} 个区块";
+    every_state: "All", "全部";
+    state_active: "active", "质押中";
+    state_unbonding_requested: "unbonding requested", "已申请解绑";
+    state_unbonding: "unbonding", "解绑中";
+    state_unbonded: "unbonded", "已解绑";
+    state_withdrawn: "withdrawn", "已提取";
+    state_slashed: "slashed", "已罚没";
+    state_unknown: "waits for its stake", "等待质押";
+    staking_expired: "the stake's timelock passed", "质押时间锁已过";
+    unbonding_expired: "the unbonding's timelock passed", "解绑时间锁已过";
+    overflow: "Overflow", "超额";
+    overflow_note: "It came when no more was taken, and counts for nothing.",
+        "提交时额度已满，不计入统计。";
+    history: "History", "历史";
+    waits: "waits for an earlier step", "等待更早的步骤";
+    stake: "Stake", "质押";
+    unbonding: "Unbonding", "解绑";
+    unbonding_request: "Unbonding request", "解绑申请";
+    withdrawal: "Withdrawal", "提取";
+    slashing: "Slashing", "罚没";
+    output_index: "Output", "输出序号";
+    raw_transaction: "Whole transaction", "完整交易";
+    signature: "Signature", "签名";
+    no_stake: "The stake is not known yet", "质押尚未知";
+    no_stake_advice: "Later steps came first. They count once the stake is told.",
+        "后续步骤先到，待收到质押后计入。";
+    lock_records: "Lock records", "锁定记录";
+    lock_note: "Which sums the stake was added to (active) and taken out of again (unbonded).",
+        "质押已计入（active）及已移出（unbonded）的各项统计。";
+    calculation: "Calculation", "计算";
+    of_overall: "Everything together", "总体统计";
+    of_provider: "Its finality provider", "所属最终性提供者";
+    of_staker: "Its staker", "所属质押者";
+    of_heights: "By height", "按高度统计";
+    performed: "performed", "已完成";
+    not_performed: "not performed", "未完成";
+    no_delegations: "There are no delegations yet", "还没有委托";
+    no_delegations_advice: "Name a broker in [staking.rabbitmq] of the configuration, or let an \
+        operator send events with POST /api/staking/events.",
+        "请在配置的 [staking.rabbitmq] 中填写消息代理，或由运营者通过 POST /api/staking/events 发送事件。";
+    no_providers: "There are no finality providers yet", "还没有最终性提供者";
+    no_stakers: "There are no stakers yet", "还没有质押者";
+    with_first_delegation: "They appear with the first delegation.", "出现首笔委托后即会显示。";
+    none_in_state: "None of the delegations looked through is in this state",
+        "已查看的委托中没有处于此状态的";
+    none_in_state_advice: "Go on to the next page, or choose another state.",
+        "请查看下一页，或选择其他状态。";
+    no_such_delegation: "This delegation is not known", "未知委托";
+    no_such_provider: "Nobody staked with this finality provider", "没有人向此提供者质押";
+    no_such_staker: "This key has never staked", "此公钥从未质押";
+    no_such_staking_advice: "Check the digits. If it is very new, load the page again in a moment.",
+        "请核对数字。若刚刚产生，请稍后刷新。";
+    bad_key: "This is not a public key", "不是有效公钥";
+    bad_key_advice: "Write 64 hexadecimal digits.", "请输入 64 位十六进制数字。";
+    bad_cursor: "The list does not go on here", "列表无法从此处继续";
+    bad_cursor_advice: "Begin again with its first page.", "请从第一页重新开始。";
+    to_staking: "To the staking page", "前往质押页面";
+    unprocessable_lead: "Kept with their reasons, until somebody replays or drops them.",
+        "连同原因一并保存，直至重放或丢弃。";
+    kept: "Kept", "保存时间";
+    reason: "Reason", "原因";
+    message: "Message", "消息";
+    replay: "Replay", "重放";
+    replay_page: "Replay all on this page", "重放本页全部";
+    drop: "Drop", "丢弃";
+    replayed: "Taken: {taken}. Still unprocessable: {left}. Gone already: {gone}.",
+        "已接收：{taken}。仍无法处理：{left}。已不存在：{gone}。";
+    dropped: "The message is dropped for good.", "消息已永久丢弃。";
+    still_unprocessable: "It still cannot be applied, and stays:", "仍无法应用，继续保存：";
+    message_gone: "This message is gone already.", "此消息已不存在。";
+    bad_message: "This is not the name of a message. Use the buttons of the page.",
+        "不是有效的消息标识，请使用页面上的按钮。";
+    store_busy: "The store did not take it. Try again in a moment.", "存储未接收，请稍后重试。";
+    no_unprocessable: "Every message could be applied", "所有消息均已应用";
+    no_unprocessable_advice: "What cannot be applied stands here, with its reason.",
+        "无法应用的消息会连同原因显示在此。";
 }
 
 #[cfg(test)]

@@ -48,8 +48,9 @@ for (const list of document.querySelectorAll("[data-after]")) {
   addEventListener("pagehide", () => source.close());
 }
 
-// Parts that show the chain as it is now: when an epoch comes or goes, the page is fetched again and
-// the part with the same name takes their place. Whoever has the keyboard in it is not disturbed.
+// Parts that show things as they are now: when the event comes that they name, the page is fetched
+// again and the part with the same name takes their place. Whoever has the keyboard in it is not
+// disturbed.
 const PAUSE = 1000;
 const rest = () => new Promise((done) => setTimeout(done, PAUSE));
 const atEnd = (box) => box.scrollLeft + box.clientWidth >= box.scrollWidth - 4;
@@ -69,9 +70,10 @@ function replace(part, fresh) {
 
 function follow(parts) {
   const names = parts.map((part) => part.id);
-  const { live, behind } = parts[0].dataset;
-  const source = new EventSource("/api/events?kind=scan.epochs&chain=" + encodeURIComponent(live)
-    + "&after=" + encodeURIComponent(behind));
+  const { live, chain, behind } = parts[0].dataset;
+  const wanted = new URLSearchParams({ kind: live, after: behind });
+  if (chain) wanted.set("chain", chain);
+  const source = new EventSource("/api/events?" + wanted);
   const gone = new AbortController();
   let due = false;
   let busy = false;

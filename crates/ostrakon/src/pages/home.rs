@@ -1,4 +1,4 @@
-//! The first page: search, chains, and what happens right now.
+//! The first page: search, chains, staking, and what happens right now.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use platform::events::{Event, EventFilter};
 use platform::http::Problem;
 use web::{Messages, format};
 
-use super::chains;
 use super::kit::{Visitor, answer, moment};
+use super::{chains, staking};
 use crate::server::App;
 
 /// Events that the page begins with.
@@ -30,6 +30,7 @@ async fn home(State(app): State<Arc<App>>, visitor: Visitor) -> Result<Response,
     let projects = platform.projects.count_all().await?;
     let cells = chains::cells(&app, visitor.words()).await?;
     let words = visitor.words();
+    let staked = staking::card(&app, words).await?;
     let content = html! {
         div.hero {
             h1 { (words.hero) }
@@ -43,6 +44,10 @@ async fn home(State(app): State<Arc<App>>, visitor: Visitor) -> Result<Response,
         section {
             h2 { (words.chains) }
             (cells)
+        }
+        section {
+            h2 { (words.staking) }
+            (staked)
         }
         section {
             h2 { (words.live) }

@@ -50,6 +50,12 @@ impl Visitor {
         caller.is_some_and(|caller| caller.user == *owner || caller.may(Scope::Operator))
     }
 
+    /// Whether they are an operator of the installation.
+    pub(crate) fn is_operator(&self) -> bool {
+        let caller = self.who.as_ref().and_then(platform::bridge::caller);
+        caller.is_some_and(|caller| caller.may(Scope::Operator))
+    }
+
     /// Whether their session has just ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.session.ended
@@ -110,6 +116,8 @@ pub(super) enum Notice {
     None,
     /// It was done.
     Done(&'static str),
+    /// It was done, and this became of it.
+    Became(String),
     /// It was refused, in the words of the reader's language.
     Refused(StatusCode, String),
     /// It was refused, in the words of the domain.
@@ -122,7 +130,7 @@ impl Notice {
     /// The status of the page that shows it.
     pub(super) fn status(&self) -> StatusCode {
         match self {
-            Self::None | Self::Done(_) | Self::Secret(..) => StatusCode::OK,
+            Self::None | Self::Done(_) | Self::Became(_) | Self::Secret(..) => StatusCode::OK,
             Self::Refused(status, _) => *status,
             Self::Problem(problem) => problem.status(),
         }
@@ -134,6 +142,7 @@ impl Notice {
             @match self {
                 Self::None => {}
                 Self::Done(text) => section.notice role="status" { p { (text) } },
+                Self::Became(text) => section.notice role="status" { p { (text) } },
                 Self::Refused(_, text) => section.notice.bad role="alert" {
                     h2 { (words.went_wrong) } p { (text) }
                 },
@@ -150,6 +159,22 @@ impl Notice {
     }
 }
 
+/// A text without its middle: `0x1234abcd…9f3e01`.
+pub(super) fn shortened(text: &str, head: usize, tail: usize) -> String {
+    let length = text.chars().count();
+    if length <= head + tail + 1 {
+        return text.to_owned();
+    }
+    let front: String = text.chars().take(head).collect();
+    let end: String = text.chars().skip(length - tail).collect();
+    format!("{front}…{end}")
+}
+
+/// A table that scrolls by itself when it is wider than the page.
+pub(super) fn scrolled(name: &str, table: &Markup) -> Markup {
+    html! { div.scroll role="region" tabindex="0" aria-label=(name) { (table) } }
+}
+
 /// Unix milliseconds as a moment on a page.
 pub(super) fn moment(millis: u64) -> Markup {
     web::time(millis / 1000)
@@ -163,4 +188,15 @@ pub(super) fn log_in_first() -> Response {
 /// Leads on after a form.
 pub(super) fn see_other(path: &str) -> Response {
     axum::response::Redirect::to(path).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_short_enough_stays_whole() {
+        assert_eq!(shortened("0x1234", 8, 6), "0x1234");
+        assert_eq!(shortened("0x0123456789abcdef", 8, 6), "0x012345…abcdef");
+    }
 }

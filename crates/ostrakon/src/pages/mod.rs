@@ -8,13 +8,16 @@ mod chains;
 mod home;
 mod kit;
 mod project;
+mod refusal;
 mod scan;
 mod search;
 mod sign;
+mod staking;
 pub(crate) mod status;
 
 use std::sync::Arc;
 
+use ::staking::address::Network;
 use axum::Router;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
@@ -26,8 +29,8 @@ pub(crate) use kit::{Visitor, answer, html_response, message};
 use crate::server::App;
 use crate::system;
 
-/// All pages, and the files that belong to them.
-pub(crate) fn router(app: Arc<App>) -> Router {
+/// All pages, and the files that belong to them. Addresses of stakers are those of `network`.
+pub(crate) fn router(app: Arc<App>, network: Network) -> Router {
     let mut router = Router::new();
     for asset in assets::ALL {
         router = router.route(asset.path, get(move || async move { serve(asset) }));
@@ -41,6 +44,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .merge(project::routes())
         .merge(chains::routes())
         .merge(scan::routes())
+        .merge(staking::routes(network))
         .merge(system::api::routes())
         .with_state(app)
         .layer(axum::middleware::from_fn(keep_language))

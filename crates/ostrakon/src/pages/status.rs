@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use store::{EngineInfo, Stat};
 
-use web::{Chart, Messages, format};
+use web::{Across, Chart, Messages, format};
 
 use crate::catalogue;
 use crate::server::reports::Made;
@@ -93,6 +93,7 @@ impl Status<'_> {
         let curve = |title, points| Chart {
             title,
             points,
+            across: Across::Time,
             span,
             gap: 3 * SAMPLE_SECONDS,
             none: words.no_samples,

@@ -124,6 +124,37 @@ export function renews(context, chain) {
   });
 }
 
+/** Goes from the lists of staking to a finality provider, a staker and a delegation. */
+export function stakes(context, staking) {
+  return tries(context, "stake", async (page, must) => {
+    const first = async (list, what) => {
+      await page.goto(list);
+      const href = await page.getAttribute(`main ${what}`, "href");
+      must(href, `${list} does not lead on by ${what}`);
+      return href;
+    };
+    const staker = await first(staking + "/stakers", "tbody a");
+    return {
+      staker,
+      more: await first(staking + "/stakers", ".pager a[rel=next]"),
+      provider: await first(staking + "/providers", "tbody a"),
+      delegation: await first(new URL(staker, staking).href, "tbody a"),
+    };
+  });
+}
+
+/** The statistics of staking follow what happens, without a new page. */
+export function recounts(context, staking) {
+  return tries(context, "recount", async (page, must) => {
+    await page.goto(staking);
+    await page.evaluate(() => { globalThis.sameDocument = true; });
+    await page.waitForFunction(
+      (before) => document.querySelector("#figures").textContent !== before,
+      await page.textContent("#figures"), { timeout: 30_000 });
+    must(await page.evaluate(() => globalThis.sameDocument), "the page was loaded again");
+  });
+}
+
 /** Reaches the content by keyboard alone: skip link, brand, sections. */
 export function keyboard(context, home, where) {
   return tries(context, `keyboard ${where}`, async (page, must) => {
@@ -143,7 +174,7 @@ export function keyboard(context, home, where) {
     await page.keyboard.press("Tab");
     const brand = await focused();
     must(brand.link === "/" && !brand.nav && brand.shown, `then ${JSON.stringify(brand)}`);
-    for (const link of ["/", "/chains", "/status", "/shards", "/api/docs"]) {
+    for (const link of ["/", "/chains", "/staking", "/status", "/shards", "/api/docs"]) {
       await page.keyboard.press("Tab");
       const next = await focused();
       must(next.nav && next.link === link && next.shown && next.ring,
@@ -191,8 +222,8 @@ export function live(context, home) {
     must(await page.evaluate(() => globalThis.sameDocument), "the page was loaded again");
     const known = after.indexOf(before[0]);
     must(before.length === 0 || known > 0, `${after[0]} came, and ${before[0]} is at ${known}`);
-    const kinds = ["chain.tip", "scan.epochs"];
-    must(kinds.some((kind) => after[0].includes(kind)) && after[0].includes("devnet"),
+    const ofChain = ["chain.tip", "scan.epochs"].some((kind) => after[0].includes(kind));
+    must(ofChain ? after[0].includes("devnet") : after[0].includes("staking.delegations.changed"),
       `it is ${after[0]}`);
   });
 }

@@ -65,7 +65,7 @@ const EXPLORED = (found) => [
   ["/accounts/cfx:aa", 400, true, "main h1"],
   ["/miners", 200, true, "main tbody meter"],
   [found.miner, 200, true, "main tbody a"],
-  ["/pivot-chain", 200, true, "#pivots tbody tr"],
+  ["/pivot-chain", 200, true, "#pivot-chain tbody tr"],
   ["/graph", 200, true, "svg.graph a.pivot"],
   ["/graph?from=0&to=60", 200, true, "svg.graph a.pivot"],
   ["/graph?from=9&to=3", 400, true, "main h1"],
@@ -77,12 +77,31 @@ const EXPLORED = (found) => [
 ].map(([path, ...rest]) => [path.startsWith(CHAIN) ? path : CHAIN + path, ...rest]);
 const CHAIN = "/chains/devnet";
 
+/** Pages of staking. Hashes, keys and the cursor are those that its lists lead to. */
+const STAKED = (found) => [
+  ["", 200, true, "#curves svg.chart"],
+  ["/providers", 200, true, "#providers tbody meter"],
+  ["/providers?cursor=abc", 400, true, "main h1"],
+  [found.provider, 200, true, "main tbody a"],
+  ["/stakers", 200, true, "#stakers .pager a[rel=next]"],
+  [found.more, 200, true, "main tbody meter"],
+  [found.staker, 200, true, "main tbody a"],
+  [found.staker + "?state=active", 200, true, ".tabs.small a[aria-current]"],
+  ["/stakers/" + "0".repeat(64), 404, true, "main h1"],
+  [found.delegation, 200, true, "ol.life li"],
+  ["/delegations/" + "0".repeat(64), 404, true, "main h1"],
+  ["/delegations/12", 400, true, "main h1"],
+  ["/unprocessable", 401, false, "main h1"],
+].map(([path, ...rest]) => [path.startsWith(STAKING) ? path : STAKING + path, ...rest]);
+const STAKING = "/staking";
+
 /** Pages of somebody who is logged in. */
 const OWN = (project) => [
   ["/", 200, true, "nav.who a[href='/account']"],
   ["/account", 200, true, "form[action='/account/tokens']"],
   [project, 200, true, "form[action$='/rename']"],
   ["/accounts/" + name, 200, true, "form button.quiet"],
+  ["/staking/unprocessable", 200, true, "main .kept, main .empty"],
   ["/accounts/nobody-here", 404, false, "main h1"],
 ];
 
@@ -97,15 +116,16 @@ try {
   const person = await reader("desktop", "en");
   const signed = await deeds.signs(person, home, name, password);
   const found = await deeds.explores(person, home + CHAIN);
+  const staked = await deeds.stakes(person, home + STAKING);
   await person.close();
 
   for (const size of Object.keys(SIZES)) {
     for (const language of Object.keys(LANGUAGES)) {
       const anybody = await reader(size, language);
-      // At reduced counts the explorer's many pages are seen in each size and in each language,
+      // At reduced counts the many pages of the explorer and of staking are seen in each size and in each language,
       // and not in each size of each language.
       const explored = process.env.FULL || (size === "desktop") === (language === "en");
-      const pages = explored ? [...OPEN, ...EXPLORED(found)] : OPEN;
+      const pages = explored ? [...OPEN, ...EXPLORED(found), ...STAKED(staked)] : OPEN;
       for (const page of pages) await walk(anybody, "anybody", size, language, page);
       await deeds.keyboard(anybody, home, `${size} ${language}`);
       await deeds.times(anybody, home, `${size} ${language}`);
@@ -118,6 +138,7 @@ try {
   const follower = await reader("phone", "en");
   await deeds.live(follower, home);
   await deeds.renews(follower, home + CHAIN);
+  await deeds.recounts(follower, home + STAKING);
   await follower.close();
   const owner = await reader("desktop", "en", signed.session);
   await deeds.searches(owner, home, name, signed.project);
@@ -131,7 +152,7 @@ try {
 async function walk(context, who, size, language, [path, status, spoken, needed]) {
   // Ids, hashes and addresses are new at every start; a report should not differ by them.
   const shown = path.startsWith("/projects/") ? "/projects/{id}"
-    : path.replace(/0x[0-9a-f]{64}|net1234:\w+/, "{id}").replace(/journal\/[1-9]\d*/, "journal/{id}");
+    : path.replace(/(0x)?[0-9a-f]{64}|net1234:\w+|cursor=.+/, "{id}").replace(/journal\/[1-9]\d*/, "journal/{id}");
   const where = `${shown} ${who} ${size} ${language}`;
   await watched(context, where, async (page, seen) => {
     seen.expect(home + path, status);

@@ -8,7 +8,7 @@ use maud::html;
 use platform::http::{Path, Query};
 use scan::Sample;
 use serde::Deserialize;
-use web::{Chart, format};
+use web::{Across, Chart, format, power};
 
 use super::page::{Page, Refused};
 use crate::pages::kit::Visitor;
@@ -66,21 +66,6 @@ impl Curves {
     }
 }
 
-/// The power of 1000 that leaves at most three digits before the point. Scales end at round numbers
-/// of their unit, so the unit goes into the title.
-fn power(points: &[Point]) -> (f64, &'static str) {
-    const POWERS: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
-    let highest = points.iter().map(|point| point.1).fold(0.0, f64::max);
-    let mut unit = 1.0;
-    for word in POWERS {
-        if highest / unit < 1000.0 {
-            return (unit, word);
-        }
-        unit *= 1000.0;
-    }
-    (unit / 1000.0, "E")
-}
-
 pub(super) async fn page(
     State(app): State<Arc<App>>,
     visitor: Visitor,
@@ -107,7 +92,8 @@ pub(super) async fn page(
         _ => (0, 1),
     };
     // Samples are evenly spaced in blocks, so no pause between them means that nobody measured.
-    let chart = |title, points| Chart { title, points, span, gap: u64::MAX, none: words.no_blocks };
+    let (across, gap, none) = (Across::Time, u64::MAX, words.no_blocks);
+    let chart = |title, points| Chart { title, points, across, span, gap, none };
     let content = html! {
         div.charts {
             (chart(words.tps_chart, curves.tps.as_slice()).line(format::short))
@@ -158,12 +144,5 @@ mod tests {
         assert_eq!(curves.block_time, [(110, 0.5), (120, 0.5)]);
         assert_eq!(Curves::new(&samples[..1]), Curves::default());
         assert_eq!(Curves::new(&[]), Curves::default());
-    }
-
-    #[test]
-    fn a_unit_leaves_three_digits() {
-        for (highest, unit) in [(0.0, ""), (999.0, ""), (1000.0, "k"), (2.5e7, "M"), (1e30, "E")] {
-            assert_eq!(power(&[(0, highest)]).1, unit, "{highest}");
-        }
     }
 }

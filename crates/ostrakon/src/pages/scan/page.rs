@@ -1,7 +1,7 @@
 //! What every page of the explorer has: a chain, one view of it, its navigation, its refusals.
 
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use maud::{Markup, html};
 use platform::http::Problem;
 use scan::query::Scan;
@@ -12,6 +12,8 @@ use timeline::{View, ViewError};
 use web::{Link, Messages};
 
 use crate::pages::kit::{Visitor, answer};
+pub(super) use crate::pages::refusal::Refused;
+use crate::pages::refusal::refuse;
 use crate::server::App;
 
 /// The network of addresses when no block has told it yet.
@@ -39,29 +41,6 @@ pub(super) struct Listed {
     #[serde(default)]
     #[allow(dead_code, reason = "parameters that nobody names are refused")]
     lang: Option<String>,
-}
-
-/// A page that is not as it was asked for.
-pub(super) enum Refused {
-    /// It says why in the reader's language.
-    Page(Box<Response>),
-    /// It is told like everywhere.
-    Problem(Problem),
-}
-
-impl IntoResponse for Refused {
-    fn into_response(self) -> Response {
-        match self {
-            Self::Page(page) => *page,
-            Self::Problem(problem) => problem.into_response(),
-        }
-    }
-}
-
-impl From<Problem> for Refused {
-    fn from(problem: Problem) -> Self {
-        Self::Problem(problem)
-    }
 }
 
 impl From<ViewError> for Refused {
@@ -92,9 +71,9 @@ impl Page {
     pub(super) async fn open(app: &App, visitor: Visitor, chain: &str) -> Result<Self, Refused> {
         let Some(explorer) = app.explorers.get(chain) else {
             let words = visitor.words();
-            let back = html! { p { a href="/chains" { "← " (words.all_chains) } } };
             let said = (words.not_explored, words.not_explored_advice);
-            return Err(refuse(&visitor, StatusCode::NOT_FOUND, said, &back));
+            let back = ("/chains", words.all_chains);
+            return Err(refuse(&visitor, StatusCode::NOT_FOUND, said, ("/chains", back)));
         };
         Self::with(app, visitor, explorer).await
     }
@@ -144,7 +123,8 @@ impl Page {
     /// A part of the page that renews itself when an epoch comes or goes.
     pub(super) fn live(&self, id: &str, content: &Markup) -> Markup {
         html! {
-            section id=(id) data-live=(self.explorer.name()) data-behind=(self.event) { (content) }
+            section id=(id) data-live="scan.epochs" data-chain=(self.explorer.name())
+                data-behind=(self.event) { (content) }
         }
     }
 
@@ -180,8 +160,8 @@ impl Page {
     }
 
     fn refuse(&self, status: StatusCode, title: &str, advice: &str) -> Refused {
-        let back = html! { p { a href=(self.path("")) { "← " (self.words().to_the_chain) } } };
-        refuse(&self.visitor, status, (title, advice), &back)
+        let (path, name) = (self.path(""), self.words().to_the_chain);
+        refuse(&self.visitor, status, (title, advice), ("/chains", (&path, name)))
     }
 
     /// A hash of the path.
@@ -204,16 +184,4 @@ impl Page {
         let number = text.parse().ok().filter(|_| digits);
         number.ok_or_else(|| self.bad(words.bad_number, words.bad_number_advice))
     }
-}
-
-/// A page with a sentence in the reader's language, and a way back. The language is not offered
-/// again: the address that would be asked is refused as well.
-fn refuse(
-    visitor: &Visitor,
-    status: StatusCode,
-    (title, advice): (&str, &str),
-    back: &Markup,
-) -> Refused {
-    let content = html! { h1 { (title) } p.lead { (advice) } (back) };
-    Refused::Page(Box::new(answer(visitor, status, (title, "/chains"), &content)))
 }

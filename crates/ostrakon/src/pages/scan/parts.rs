@@ -7,25 +7,10 @@ use scan::{Address, Hash};
 use web::{Messages, format};
 
 use super::page::{Page, Refused};
+pub(super) use crate::pages::kit::{scrolled, shortened};
 
 /// Lines of a list on one page.
 pub(super) const LINES: u64 = 25;
-
-/// A text without its middle: `0x1234abcd…9f3e01`.
-pub(super) fn shortened(text: &str, head: usize, tail: usize) -> String {
-    let length = text.chars().count();
-    if length <= head + tail + 1 {
-        return text.to_owned();
-    }
-    let front: String = text.chars().take(head).collect();
-    let end: String = text.chars().skip(length - tail).collect();
-    format!("{front}…{end}")
-}
-
-/// A table that scrolls by itself when it is wider than the page.
-pub(super) fn scrolled(name: &str, table: &Markup) -> Markup {
-    html! { div.scroll role="region" tabindex="0" aria-label=(name) { (table) } }
-}
 
 impl Page {
     /// A link to a block.
@@ -195,11 +180,5 @@ mod tests {
         check(60, Some(50), Some((50, Some(59), Some(25))));
         check(60, Some(u64::MAX), Some((59, None, Some(34))));
         check(60, Some(3), Some((3, Some(28), None)));
-    }
-
-    #[test]
-    fn what_is_short_enough_stays_whole() {
-        assert_eq!(shortened("0x1234", 8, 6), "0x1234");
-        assert_eq!(shortened("0x0123456789abcdef", 8, 6), "0x012345…abcdef");
     }
 }
