@@ -31,7 +31,7 @@ const FULL: usize = 100_000;
 /// Callers, shards, messages of a call: as singles come by HTTP, and as the broker's source hands
 /// them over.
 const OURS: [(usize, u16, usize); 5] =
-    [(1, 16, 1), (8, 16, 1), (64, 16, 1), (1, 16, 1_000), (2, 16, 1_000)];
+    [(1, 16, 1_000), (2, 16, 1_000), (64, 16, 1), (8, 16, 1), (1, 16, 1)];
 
 /// Somebody who counts events. Each has a file of its own and a place in [`sides`].
 pub(crate) trait Side {

@@ -196,7 +196,7 @@ pub(crate) fn sets(
             }
             Calculation::FinalityProvider if counts_change => {
                 let tally = of_provider(staked.provider)?;
-                sets.spread.push(Set::new(&tally, entry, rank, &values)?);
+                sets.small.push(Set::new(&tally, entry, rank, &values)?);
                 if before.staked.is_none() {
                     sets.spread.push(Set::new(&providers()?, &staked.provider.0, 1, &[1])?);
                 }

@@ -213,7 +213,9 @@ impl Staking {
         self.wait_for(&changes).await?;
         self.settle(&changes, &self.inner.settings.calculations).await?;
         self.expire_since(&changes, height).await?;
-        self.forget(note).await;
+        // Nobody waits for this: a note that stays is done again, and that is harmless.
+        let staking = self.clone();
+        tokio::spawn(async move { staking.forget(note).await });
         self.tell(&changes).await;
         Ok(answers)
     }

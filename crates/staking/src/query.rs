@@ -120,7 +120,7 @@ impl Staking {
     /// # Errors
     /// When the store cannot be read.
     pub async fn provider(&self, key: PublicKey) -> Result<Option<Standing>, StakingError> {
-        let sums = self.inner.spread.sums(&derive::of_provider(key)?).await?;
+        let sums = self.inner.small.sums(&derive::of_provider(key)?).await?;
         Ok((sums.entries > 0).then(|| standing(&sums)))
     }
 
@@ -158,7 +158,7 @@ impl Staking {
         }
         let tallies =
             keys.iter().map(|key| derive::of_provider(*key)).collect::<Result<Vec<_>, _>>()?;
-        let sums = self.inner.spread.sums_many(&tallies).await?;
+        let sums = self.inner.small.sums_many(&tallies).await?;
         Ok(keys.into_iter().zip(sums.iter().map(standing)).collect())
     }
 
@@ -290,7 +290,7 @@ impl Staking {
         limit: usize,
     ) -> Result<ListPage<Listed, Position>, StakingError> {
         let tally = derive::of_provider(key)?;
-        let page = self.inner.spread.entries(&tally, from, limit.clamp(1, PAGE)).await?;
+        let page = self.inner.small.entries(&tally, from, limit.clamp(1, PAGE)).await?;
         let hashes = page.entries.iter().filter_map(|(key, _)| key.as_slice().try_into().ok());
         let places: Vec<StakerPlace> = hashes.map(|hash| (0, hash)).collect();
         let found = self.delegations(&places).await?.into_iter();
@@ -325,7 +325,7 @@ impl Staking {
             let (tallies, tally, entry): (_, Tally, &[u8]) = match calculation {
                 Calculation::OverallStats => (&self.inner.spread, derive::overall()?, &hash.0),
                 Calculation::FinalityProvider => {
-                    (&self.inner.spread, derive::of_provider(staked.provider)?, &hash.0)
+                    (&self.inner.small, derive::of_provider(staked.provider)?, &hash.0)
                 }
                 Calculation::Staker => {
                     (&self.inner.small, derive::of_staker(staked.staker)?, &hash.0)

@@ -8,7 +8,7 @@ use index::new_op;
 use platform::{Attempts, commit_of, try_commit};
 use tally::{RaiseError, Tally};
 
-use crate::derive::{of_provider, overall, providers, stakers};
+use crate::derive::{overall, providers, stakers};
 use crate::staking::{Staking, StakingError};
 use crate::tables::{Recorded, SETTINGS};
 
@@ -20,8 +20,10 @@ const PERIOD: Duration = Duration::from_secs(15);
 const HEIGHT_PERIOD: Duration = Duration::from_secs(2);
 
 impl Staking {
-    /// Raises the shards of what is counted to the number of the settings. To be called before
-    /// anything else.
+    /// Raises the shards of what everything counts in to the number of the settings. To be called
+    /// before anything else. What one staker or provider counts in begins with one shard and gets
+    /// more by itself as it fills: most commits of a batch are of such tallies, and fewer are
+    /// cheaper.
     ///
     /// # Errors
     /// When more were set before: shards are never taken away.
@@ -33,18 +35,8 @@ impl Staking {
         for tally in [overall()?, stakers()?, providers()?] {
             self.raise(&tally, shards).await?;
         }
-        let mut after = None;
-        loop {
-            let page = self.providers(after, crate::query::PAGE).await?;
-            for (provider, _) in &page.rows {
-                self.raise(&of_provider(*provider)?, shards).await?;
-            }
-            after = page.next;
-            if after.is_none() {
-                tracing::info!(shards, "shards raised");
-                return Ok(());
-            }
-        }
+        tracing::info!(shards, "the statistics have as many shards now");
+        Ok(())
     }
 
     /// A tally that filled up has raised its own shards, perhaps beyond the setting.

@@ -49,10 +49,13 @@ impl Staking {
             }
         }
         rows.extend(self.address_rows(&of_stakers)?);
-        self.list(Directory::Heights, stretches, rows).await?;
         let inner = &self.inner;
-        let (spread, small) =
-            tokio::join!(inner.spread.set_many(spread), inner.small.set_many(small));
+        let (listed, spread, small) = tokio::join!(
+            self.list(Directory::Heights, stretches, rows),
+            inner.spread.set_many(spread),
+            inner.small.set_many(small)
+        );
+        listed?;
         for answer in spread.into_iter().chain(small) {
             let _ = answer?;
         }

@@ -93,8 +93,8 @@ pub(crate) struct Inner {
     pub(crate) settings: Settings,
     /// Tallies that everything counts in, over many shards.
     pub(crate) spread: Tallies,
-    /// Tallies of one staker or of one stretch of heights: one shard each, so that their entries
-    /// are in order and their sums of one moment.
+    /// Tallies of one staker, one provider or one stretch of heights: one shard each until it is
+    /// full, so that their entries are in order and their sums of one moment.
     pub(crate) small: Tallies,
     pub(crate) lists: Lists,
     /// Bitcoin rose, and timelocks may have passed.

@@ -168,8 +168,7 @@ impl Staking {
         let providers: Vec<_> = counted.providers.iter().collect();
         for some in providers.chunks(TALLIES) {
             let tallies = some.iter().map(|(key, _)| derive::of_provider(**key));
-            let sums =
-                self.inner.spread.sums_many(&tallies.collect::<Result<Vec<_>, _>>()?).await?;
+            let sums = self.inner.small.sums_many(&tallies.collect::<Result<Vec<_>, _>>()?).await?;
             for ((key, expected), sums) in some.iter().zip(sums) {
                 audit.compare(&format!("provider {key}"), *expected, &standing(&sums));
             }

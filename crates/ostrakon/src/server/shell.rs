@@ -42,7 +42,7 @@ pub(crate) fn whole(
         .api(staking::api::routes(app.staking.clone()))
         .api(staking::compat::routes(compat))
         .limits(staking::api::EVENTS_ROUTE, events)
-        .pages(pages::router(app.clone(), settings.staking.network))
+        .pages(pages::router(app.clone(), settings.staking.compat.network))
         .authority(platform.clone())
         .feed(live)
         .finder(platform)
