@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
@@ -22,6 +23,7 @@ use crate::bitcoin::{Confirmed, Info};
 use crate::delegation::{Delegation, Outcome, StepError};
 use crate::event::{Event, Step, parse};
 use crate::intake::{BATCH, Intake, MESSAGE_BYTES, Message, Taken};
+use crate::notes::WRITING;
 use crate::settle::Change;
 use crate::staking::{Staking, StakingError};
 use crate::tables::{DELEGATIONS, Directory, WAITING};
@@ -208,11 +210,12 @@ impl Staking {
             return Ok(Vec::new());
         }
         let height = BtcHeight(self.bitcoin().await?.height);
+        let until = Instant::now() + WRITING;
         let note = self.note(steps.keys().copied().collect()).await?;
-        let (answers, changes) = self.change_all(steps, height).await?;
+        let (answers, changes) = self.change_all(steps, height, until).await?;
         self.wait_for(&changes).await?;
         self.settle(&changes, &self.inner.settings.calculations).await?;
-        self.expire_since(&changes, height).await?;
+        self.expire_since(&changes, height, until).await?;
         // Nobody waits for this: a note that stays is done again, and that is harmless.
         let staking = self.clone();
         tokio::spawn(async move { staking.forget(note).await });
@@ -224,8 +227,9 @@ impl Staking {
         &self,
         steps: BTreeMap<TxHash, Vec<Numbered>>,
         height: BtcHeight,
+        until: Instant,
     ) -> Result<(Answers, Vec<Change>), StakingError> {
-        let work = steps.into_iter().map(|(hash, steps)| self.change(hash, steps, height));
+        let work = steps.into_iter().map(|(hash, steps)| self.change(hash, steps, height, until));
         let mut work = stream::iter(work).buffer_unordered(IN_FLIGHT);
         let (mut answers, mut changes) = (Vec::new(), Vec::new());
         while let Some(done) = work.next().await {
@@ -242,6 +246,7 @@ impl Staking {
         hash: TxHash,
         steps: Vec<Numbered>,
         height: BtcHeight,
+        until: Instant,
     ) -> Result<(Answers, Option<Change>), StakingError> {
         let mut attempts = Attempts::of(DELEGATIONS.def().name());
         loop {
@@ -253,6 +258,9 @@ impl Staking {
             after.expire(height);
             if after == before {
                 return Ok((answers, None));
+            }
+            if Instant::now() > until {
+                return Err(StakingError::Slow);
             }
             let changes = vec![DELEGATIONS.insert(&(), &after)];
             let op = new_op()?;
@@ -269,6 +277,7 @@ impl Staking {
         &self,
         changes: &[Change],
         before: BtcHeight,
+        until: Instant,
     ) -> Result<(), StakingError> {
         let height = BtcHeight(self.bitcoin().await?.height);
         if height <= before {
@@ -277,7 +286,7 @@ impl Staking {
         let passed = |change: &&Change| Delegation::clone(&change.after).expire(height);
         let due: BTreeMap<TxHash, Vec<Numbered>> =
             changes.iter().filter(passed).map(|change| (change.hash, Vec::new())).collect();
-        let (_, expired) = self.change_all(due, height).await?;
+        let (_, expired) = self.change_all(due, height, until).await?;
         self.settle(&expired, &self.inner.settings.calculations).await
     }
 

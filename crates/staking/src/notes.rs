@@ -5,7 +5,11 @@
 //! ```
 //!
 //! Counts are ranked and absolute, so counting a delegation again from what is stored of it is
-//! always right, also while somebody else does the same.
+//! always right, also while somebody else does the same. Removing a note is not: whoever wrote it
+//! may be about to change its delegations, and may die before they are counted. So a writer ends
+//! its changes within [`WRITING`] of its note, and nobody else removes a note before [`LASTING`].
+
+use std::time::Duration;
 
 use index::{IntentId, Millis};
 use store::PageRequest;
@@ -18,6 +22,10 @@ use crate::tables::{DELEGATIONS, NOTE_LANES, NOTES, Note};
 
 /// Notes that are read at a time.
 const PAGE: usize = 20;
+/// How long after its note a writer may change delegations.
+pub(crate) const WRITING: Duration = Duration::from_secs(60);
+/// Milliseconds after which a note is no writer's any more; clocks may differ by the rest.
+const LASTING: u64 = 180_000;
 
 /// A note that was put.
 #[derive(Clone, Copy, Debug)]
@@ -49,24 +57,21 @@ impl Staking {
         }
     }
 
-    /// Finishes what was noted at least `age` milliseconds ago; how many notes there were.
+    /// Counts what was noted at least `age` milliseconds ago, each note once while it is young and
+    /// once more before it is removed; how many were counted.
     ///
     /// # Errors
     /// When the store fails; the notes stay.
     pub async fn finish_notes(&self, age: u64) -> Result<u64, StakingError> {
-        let before = self.inner.clock.now().saturating_sub(age);
-        let mut finished = 0;
+        let now = self.inner.clock.now();
+        let mut counted = 0;
         for lane in 0..NOTE_LANES {
             let mut cursor = None;
             loop {
                 let request = PageRequest { cursor, ..PageRequest::first(PAGE) };
                 let page = self.inner.store.page(&NOTES, &lane, request).await?;
                 for (id, note) in page.rows {
-                    if IntentId(id).time().0 <= before {
-                        self.count_again(&note.hashes).await?;
-                        self.forget(NoteId(id)).await;
-                        finished += 1;
-                    }
+                    counted += u64::from(self.finish(NoteId(id), &note, now, age).await?);
                 }
                 cursor = page.next;
                 if cursor.is_none() {
@@ -74,7 +79,28 @@ impl Staking {
                 }
             }
         }
-        Ok(finished)
+        Ok(counted)
+    }
+
+    /// Counts the delegations of a note, unless it is too young, or was counted and may not go yet.
+    async fn finish(
+        &self,
+        id: NoteId,
+        note: &Note,
+        now: u64,
+        age: u64,
+    ) -> Result<bool, StakingError> {
+        let written = IntentId(id.0).time().0;
+        let is_over = written.saturating_add(LASTING) <= now;
+        if written.saturating_add(age) > now || (self.counted().knows(&id.0) && !is_over) {
+            return Ok(false);
+        }
+        self.count_again(&note.hashes).await?;
+        self.counted().learn([id.0]);
+        if is_over {
+            self.forget(id).await;
+        }
+        Ok(true)
     }
 
     /// Counts delegations from what is stored of them.

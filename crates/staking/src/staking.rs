@@ -55,6 +55,9 @@ pub enum StakingError {
     /// The number of shards was not raised.
     #[error("[staking] shards: {0}")]
     Shards(#[from] RaiseError),
+    /// A change took so long that its note may be gone.
+    #[error("the store is too slow: a change was given up before it was made; send it again")]
+    Slow,
     /// A limit of counts.
     #[error(transparent)]
     Limit(#[from] LimitError),
@@ -101,6 +104,7 @@ pub(crate) struct Inner {
     pub(crate) risen: Notify,
     listed: Memory<(Directory, u64)>,
     addressed: Memory<PublicKey>,
+    counted: Memory<[u8; 16]>,
     pub(crate) counters: crate::ingest::Counters,
 }
 
@@ -127,6 +131,7 @@ impl Staking {
             risen: Notify::new(),
             listed: Memory::default(),
             addressed: Memory::default(),
+            counted: Memory::default(),
             counters: crate::ingest::Counters::default(),
             store,
         };
@@ -141,6 +146,11 @@ impl Staking {
 
     pub(crate) fn listed(&self) -> &Memory<(Directory, u64)> {
         &self.inner.listed
+    }
+
+    /// Notes that were counted and may not go yet.
+    pub(crate) fn counted(&self) -> &Memory<[u8; 16]> {
+        &self.inner.counted
     }
 
     pub(crate) fn addressed(&self) -> &Memory<PublicKey> {

@@ -125,9 +125,17 @@ async fn what_a_dropped_call_left_half_written_is_finished() {
             feed(&on(&store, Settings::default()), batch.to_vec(), 40).await;
         }
     }
-    let staking = on(&store, Settings::default());
-    let finished = staking.finish_notes(0).await.expect("finished");
-    println!("{dropped} calls were dropped, {finished} notes were left");
-    assert_eq!(staking.finish_notes(0).await.expect("nothing left"), 0);
+    // Notes of calls that were not dropped are removed behind their backs.
+    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    let (clock, hand) = Clock::by_hand(Clock::system().now());
+    let staking = Staking::new(store, clock, None, Settings::default()).expect("settings");
+    let counted = staking.finish_notes(0).await.expect("counted");
+    println!("{dropped} calls were dropped, {counted} notes were left");
+    assert_eq!(staking.finish_notes(0).await.expect("looked"), 0, "each once");
+    compare(&staking, &plain).await;
+    // Until its writer must have ended, a note is not removed: it may still be needed.
+    hand.forward(4 * 60 * 1000);
+    assert_eq!(staking.finish_notes(0).await.expect("counted"), counted, "once more");
+    assert_eq!(staking.finish_notes(0).await.expect("looked"), 0, "all are gone");
     compare(&staking, &plain).await;
 }
