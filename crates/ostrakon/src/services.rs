@@ -14,7 +14,7 @@ use staking::source::RabbitMq;
 use tokio::task::JoinSet;
 
 use crate::config::Settings;
-use crate::server::Product;
+use crate::server::{Broker, Product};
 
 /// How often the height of a chain is looked at for timelocks.
 const HEIGHTS: Duration = Duration::from_secs(5);
@@ -61,9 +61,9 @@ pub(crate) fn start(
     product: &Product,
     services: &Services,
     settings: &Settings,
-) -> anyhow::Result<JoinSet<()>> {
+) -> anyhow::Result<(JoinSet<()>, Broker)> {
     let Product { platform, explorers, staking } = product;
-    let mut work = JoinSet::new();
+    let (mut work, mut broker) = (JoinSet::new(), Broker::default());
     if services.has(Service::Upkeep) {
         let platform = platform.clone();
         work.spawn(async move { platform.keep_tidy().await });
@@ -91,8 +91,9 @@ pub(crate) fn start(
     }
     if services.has(Service::Staking) {
         work.spawn(staking.clone().run());
-        if let Some(broker) = &settings.staking.rabbitmq {
-            let source = RabbitMq::new(broker.source(), Arc::new(staking.clone()))?;
+        if let Some(read) = &settings.staking.rabbitmq {
+            let source = RabbitMq::new(read.source(), Arc::new(staking.clone()))?;
+            broker = Broker(Some(source.status()));
             work.spawn(async move {
                 source.run().await;
             });
@@ -101,7 +102,7 @@ pub(crate) fn start(
             work.spawn(heights(product.clone(), ChainName::new(chain.as_str())?));
         }
     }
-    Ok(work)
+    Ok((work, broker))
 }
 
 /// Lets timelocks pass by the height of a chain of the registry.

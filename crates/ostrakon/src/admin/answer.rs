@@ -212,7 +212,7 @@ impl VerifyAnswer {
             let _ = writeln!(text, "and {} more", format::count(unlisted));
         }
         let _ = match self.0.findings_total {
-            0 => writeln!(text, "Markers, versions and bounds are right."),
+            0 => writeln!(text, "Everything is as it should be."),
             total => writeln!(text, "{} findings.", format::count(total)),
         };
         text

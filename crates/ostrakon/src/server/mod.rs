@@ -6,6 +6,7 @@
 //!                 ──► background work ends         ┘
 //! ```
 
+mod broker;
 mod document;
 mod http;
 mod lag;
@@ -14,7 +15,10 @@ pub(crate) mod reports;
 pub(crate) mod shell;
 pub(crate) mod signals;
 
+pub(crate) use broker::Broker;
 pub(crate) use document::document;
+#[cfg(test)]
+pub(crate) use document::served;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -50,6 +54,8 @@ pub(crate) struct App {
     pub(crate) explorers: Explorers,
     /// Delegations and their statistics.
     pub(crate) staking: Staking,
+    /// The broker of staking messages.
+    pub(crate) broker: Broker,
     /// How session cookies are written.
     pub(crate) jar: CookieJar,
     /// What the ports with Redis keys have counted, chain by chain.
@@ -86,7 +92,7 @@ pub(crate) struct Product {
 }
 
 /// Everything on a store.
-pub(crate) async fn open_product(store: Store, settings: &Settings) -> anyhow::Result<Product> {
+async fn open_product(store: Store, settings: &Settings) -> anyhow::Result<Product> {
     let options = platform::Options {
         chains: settings.chains.clone(),
         loopback_webhooks: settings.loopback_webhooks,
@@ -128,7 +134,7 @@ pub(crate) async fn run<E>(
     let shared = share(&opened, settings, stopped.clone())?;
     let ports = redis::listen(settings)?;
     let extra = prepare(&product).await?;
-    let background = services::start(&product, services, settings)?;
+    let (background, broker) = services::start(&product, services, settings)?;
     let Product { platform, explorers, staking } = product;
     let live = LiveEvents::follow(platform.events.clone()).await?;
     let reports = reports::Reports::new(opened.clone());
@@ -141,6 +147,7 @@ pub(crate) async fn run<E>(
         platform,
         explorers,
         staking,
+        broker,
         jar,
         redis,
     });
@@ -194,7 +201,7 @@ pub(crate) async fn work(
     let product = open_product(store, settings).await?;
     let (stop, stopped) = watch::channel(false);
     let followed = product.platform.chains.follow();
-    let background = services::start(&product, services, settings)?;
+    let (background, _broker) = services::start(&product, services, settings)?;
     let router = shell::health_only(&product.platform, settings).router;
     let health = tokio::spawn(http::serve(TcpListener::from_std(listener)?, router, stopped));
     tracing::info!(?services, "working");

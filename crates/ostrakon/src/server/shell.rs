@@ -47,6 +47,7 @@ pub(crate) fn whole(
         .feed(live)
         .finder(platform)
         .check(Arc::new(Lagging { app: app.clone() }))
+        .check(Arc::new(app.broker.clone()))
         .metrics(Arc::new(move || measurements(&measured)))
         .stop(stop)
         .finish()
@@ -98,7 +99,7 @@ fn staked(page: Exposition, app: &App) -> Exposition {
     ];
     let name = ("ostrakon_staking_events_total", "counter", "Events, by what became of them.");
     let values = outcomes.map(|(word, counter)| (word, counter.load(Ordering::Relaxed) as f64));
-    page.each(name, "outcome", values)
+    app.broker.measured(page.each(name, "outcome", values))
 }
 
 /// What the explorer measures, chain by chain; counters are those of this process.

@@ -86,31 +86,18 @@ mod tests {
     use super::*;
     use crate::config::Settings;
     use crate::opening::OpenStore;
-    use crate::server::reports::Reports;
-    use crate::server::{Product, open_product, shell};
+    use crate::server::served;
     use axum::body::Body;
     use axum::http::Request;
-    use platform::bridge::LiveEvents;
-    use platform::http::CookieJar;
     use tower::ServiceExt as _;
     use web::assets;
 
     async fn ask(path: &str) -> (StatusCode, axum::http::HeaderMap, String) {
         let opened = Arc::new(OpenStore::model().await);
-        let start = ingest::register(&opened.store).await.expect("registered");
-        let reports = Reports::new(opened.clone());
         let settings = Settings::defaults("data".into());
-        let product = open_product(opened.store.clone(), &settings).await.expect("opens");
-        let Product { platform, explorers, staking } = product;
-        let live = LiveEvents::follow(platform.events.clone()).await.expect("follows");
-        let jar = CookieJar::new(false);
-        let redis = Vec::new();
-        let app =
-            Arc::new(App { opened, start, reports, platform, explorers, staking, jar, redis });
-        let router =
-            shell::whole(&app, &settings, live, tokio::sync::watch::channel(false).1).router;
+        let (_, built) = served(opened, &settings).await.expect("opens");
         let request = Request::get(path).header("accept", "text/html").body(Body::empty());
-        let response = router.oneshot(request.expect("a request")).await.expect("answered");
+        let response = built.router.oneshot(request.expect("a request")).await.expect("answered");
         let (head, body) = response.into_parts();
         let body = axum::body::to_bytes(body, 1 << 22).await.expect("a body");
         (head.status, head.headers, String::from_utf8(body.to_vec()).expect("text"))

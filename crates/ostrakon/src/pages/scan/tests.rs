@@ -6,37 +6,27 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use axum::response::IntoResponse as _;
-use platform::bridge::LiveEvents;
 use platform::chains::{Chain, ChainKind, ChainName};
-use platform::http::CookieJar;
 use tower::ServiceExt as _;
 use web::{CHINESE, ENGLISH};
 
 use super::page::Refused;
 use crate::config::Settings;
 use crate::opening::OpenStore;
-use crate::server::reports::Reports;
-use crate::server::{App, Product, open_product, shell};
-use crate::system::ingest;
+use crate::server::served;
 
 /// A server that explores the chain `young`, which has no epoch, and not `other`.
 async fn server() -> axum::Router {
     let opened = std::sync::Arc::new(OpenStore::model().await);
-    let start = ingest::register(&opened.store).await.expect("registered");
     let settings = Settings::defaults("data".into());
-    let opened_product = open_product(opened.store.clone(), &settings).await.expect("opens");
-    let Product { platform, explorers, staking } = opened_product;
+    let (product, built) = served(opened, &settings).await.expect("opens");
     for (name, kind) in [("young", ChainKind::Conflux), ("other", ChainKind::Bitcoin)] {
         let name = ChainName::new(name).expect("a name");
         let chain = Chain { name, kind, network: "test".into(), nodes: vec![], enabled: true };
         let op = index::new_op().expect("an operation");
-        platform.chains.add(chain, None, op).await.expect("added");
+        product.platform.chains.add(chain, None, op).await.expect("added");
     }
-    let live = LiveEvents::follow(platform.events.clone()).await.expect("follows");
-    let (reports, jar) = (Reports::new(opened.clone()), CookieJar::new(false));
-    let app = App { opened, start, reports, platform, explorers, staking, jar, redis: Vec::new() };
-    let stop = tokio::sync::watch::channel(false).1;
-    shell::whole(&std::sync::Arc::new(app), &settings, live, stop).router
+    built.router
 }
 
 async fn ask(server: &axum::Router, path: &str, language: &str) -> (StatusCode, String) {

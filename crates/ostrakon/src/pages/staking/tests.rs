@@ -6,17 +6,13 @@ use ::staking::{Intake as _, Message, Staking, Taken};
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use devnet::staking::{World, btc_info};
-use platform::bridge::LiveEvents;
-use platform::http::CookieJar;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 use web::{CHINESE, ENGLISH, Messages};
 
 use crate::config::Settings;
 use crate::opening::OpenStore;
-use crate::server::reports::Reports;
-use crate::server::{App, Product, open_product, shell};
-use crate::system::ingest;
+use crate::server::served;
 
 /// The operator of the tests.
 const OPERATOR: (&str, &str) = ("keeper", "a long way to go");
@@ -34,20 +30,13 @@ struct Server {
 impl Server {
     async fn start() -> Self {
         let opened = Arc::new(OpenStore::model().await);
-        let start = ingest::register(&opened.store).await.expect("registered");
         let settings = Settings::defaults("data".into());
-        let product = open_product(opened.store.clone(), &settings).await.expect("opens");
-        let Product { platform, explorers, staking } = product;
+        let (product, built) = served(opened, &settings).await.expect("opens");
         let (name, password) = OPERATOR;
         let op = index::new_op().expect("an operation");
-        platform.accounts.make_operator(name, password, op).await.expect("made");
-        let live = LiveEvents::follow(platform.events.clone()).await.expect("follows");
-        let (reports, jar) = (Reports::new(opened.clone()), CookieJar::new(false));
-        let (redis, known) = (Vec::new(), staking.clone());
-        let app = App { opened, start, reports, platform, explorers, staking, jar, redis };
-        let stop = tokio::sync::watch::channel(false).1;
-        let router = shell::whole(&Arc::new(app), &settings, live, stop).router;
-        Self { router, staking: known }
+        let accounts = &product.platform.accounts;
+        accounts.make_operator(name, password, op).await.expect("made");
+        Self { router: built.router, staking: product.staking }
     }
 
     async fn tell(&self, values: &[Value]) -> Vec<Taken> {
