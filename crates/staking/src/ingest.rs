@@ -27,6 +27,7 @@ use crate::notes::WRITING;
 use crate::settle::Change;
 use crate::staking::{Staking, StakingError};
 use crate::tables::{DELEGATIONS, Directory, WAITING};
+use crate::together::LARGE;
 use crate::{BtcHeight, TxHash};
 
 /// Delegations that are changed at the same time.
@@ -115,10 +116,15 @@ impl Intake for Staking {
         messages: Vec<Message>,
     ) -> Pin<Box<dyn Future<Output = Vec<Taken>> + Send + 'a>> {
         Box::pin(async move {
-            let mut taken = Vec::with_capacity(messages.len());
-            for batch in messages.chunks(BATCH) {
-                taken.extend(self.take_batch(batch, Refused::Kept).await);
-            }
+            let taken = if messages.len() < LARGE {
+                self.take_together(messages).await
+            } else {
+                let mut taken = Vec::with_capacity(messages.len());
+                for batch in messages.chunks(BATCH) {
+                    taken.extend(self.take_batch(batch, Refused::Kept).await);
+                }
+                taken
+            };
             for one in &taken {
                 self.inner.counters.count(one);
             }

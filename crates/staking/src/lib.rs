@@ -19,7 +19,7 @@
 //! | [`derive`] | what follows from it: pure |
 //! | [`tables`] | all tables |
 //! | [`source`] | messages from the queues of RabbitMQ |
-//! | `intake`, `ingest` | messages to delegations |
+//! | `intake`, `together`, `ingest` | messages to delegations |
 //! | `settle`, `notes` | what follows is written, also after a crash |
 //! | `bitcoin` | the height of Bitcoin, and timelocks that pass |
 //! | `unbonding` | a staker asks to take a delegation out |
@@ -60,6 +60,7 @@ mod settle;
 pub mod source;
 mod staking;
 pub mod tables;
+mod together;
 mod types;
 mod unbonding;
 mod unprocessable;

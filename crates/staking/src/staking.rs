@@ -106,6 +106,7 @@ pub(crate) struct Inner {
     addressed: Memory<PublicKey>,
     counted: Memory<[u8; 16]>,
     pub(crate) counters: crate::ingest::Counters,
+    pub(crate) together: crate::together::Together,
 }
 
 impl Staking {
@@ -133,6 +134,7 @@ impl Staking {
             addressed: Memory::default(),
             counted: Memory::default(),
             counters: crate::ingest::Counters::default(),
+            together: crate::together::Together::default(),
             store,
         };
         Ok(Self { inner: Arc::new(inner) })

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Plain, compare, feed, on_model, seeded};
 use devnet::staking::{World, btc_info};
-use staking::{BtcHeight, Settings};
+use staking::{BtcHeight, Intake as _, Message, Settings, Taken};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn any_order_adds_up_to_the_plain_list() {
@@ -17,6 +17,28 @@ async fn any_order_adds_up_to_the_plain_list() {
         compare(&staking, &plain).await;
         assert!(staking.kept(None, 10).await.expect("read").messages.is_empty());
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_callers_with_one_message_each_count_it_once_even_when_some_give_up() {
+    let mut rng = seeded();
+    let world = World::new(&mut rng, 40, 9, 800_000, 3_000);
+    let plain = Plain::new(&world, 150, &mut rng);
+    let staking = on_model(Settings::default());
+    let mut callers = tokio::task::JoinSet::new();
+    for (queue, body) in plain.shuffled(30, &mut rng) {
+        let staking = staking.clone();
+        let patience = std::time::Duration::from_micros(rng.u64(..20_000));
+        callers.spawn(async move {
+            // One that gives up, or is told to come later, comes again.
+            let message = || vec![Message { source: queue.to_owned(), body: body.clone() }];
+            let _ = tokio::time::timeout(patience, staking.take(message())).await;
+            while let [Taken::Later(_)] = staking.take(message()).await.as_slice() {}
+        });
+    }
+    callers.join_all().await;
+    staking.finish_notes(0).await.expect("finished");
+    compare(&staking, &plain).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
