@@ -25,7 +25,10 @@ fn a_worker_without_a_server_says_what_to_start() {
     let error = place.run("run --only webhooks --config o.toml --listen 127.0.0.1:0").fails(1);
     assert!(error.contains("start `ostrakon run`"), "{error}");
     let error = place.run("run --only scna --config o.toml").fails(2);
-    assert!(error.contains("possible values: web, webhooks, tips, scan, upkeep"), "{error}");
+    assert!(
+        error.contains("possible values: web, webhooks, tips, scan, staking, upkeep"),
+        "{error}"
+    );
 }
 
 #[test]
