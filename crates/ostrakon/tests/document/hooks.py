@@ -19,12 +19,18 @@ TWICE = "names of nodes are unique in their chain, and a port belongs to an addr
 PERIOD = "a period is counted for an owner only"
 RESERVED = "some words are addresses of our own"
 CHECKSUM = "the last letters of base32 are a checksum of the others"
+ORDER = "a stretch of time begins before it ends"
+MEANING = "what an event says is more than a schema can tell, and what cannot be applied is kept"
+TRANSACTION = "a transaction and a signature have a form that no pattern describes"
 
 KNOWN = [
     ("GET /api/chains", "cursor", OPAQUE),
     ("GET /api/projects", "cursor", OPAQUE),
     ("GET /api/chains/{chain}/projects", "cursor", OPAQUE),
     ("GET /api/{chain}/.*", "cursor", OPAQUE),
+    ("GET /api/staking/.*", "cursor", OPAQUE),
+    ("GET /api/staking/history", "from", ORDER),
+    ("POST /api/staking/events", "", MEANING),
     ("GET /api/{chain}/(accounts|miners)/{address}(/.*)?", "address", CHECKSUM),
     ("GET /api/projects/count", "owner", PERIOD),
     ("GET /api/projects(/count)?", "chain", RESERVED),
@@ -39,6 +45,14 @@ KNOWN = [
     (r"(POST|PUT) /api/chains(/{chain})?", r"nodes\[\d+\]\.(name|http_port|ws_port)", TWICE),
 ]
 
+# Babylon's API names no field; its messages are the original's.
+BABYLON = "(GET|POST) /compat/babylon/v1/"
+SAID = [
+    (BABYLON + ".*", "invalid pagination key.*", OPAQUE),
+    (BABYLON + "staker/.*", "unsupported btc address type|can not decode btc address.*", ADDRESS),
+    (BABYLON + "unbonding", "invalid (unbonding transaction|staker signed signature) hex", TRANSACTION),
+]
+
 
 @schemathesis.check
 def valid_data_acceptance(ctx, response, case):
@@ -47,9 +61,13 @@ def valid_data_acceptance(ctx, response, case):
     if not positive or response.status_code not in (400, 415, 422):
         return
     problem = response.json()
+    for operation, said, _reason in SAID:
+        message = problem.get("message", "")
+        if re.fullmatch(operation, case.operation.label) and re.fullmatch(said, message):
+            return
     field = problem.get("field", "")
     # By the letter of JSON Schema 1.0 is whole; here whole numbers are written without a fraction.
-    if re.search(r"invalid type: floating point `-?\d+\.0`, expected", problem["detail"]):
+    if re.search(r"invalid type: floating point `-?\d+\.0`, expected", problem.get("detail", "")):
         return
     for operation, known, _reason in KNOWN:
         if re.fullmatch(operation, case.operation.label) and re.fullmatch(known, field):

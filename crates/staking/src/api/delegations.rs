@@ -66,7 +66,8 @@ struct LockRecord {
 /// A delegation.
 #[utoipa::path(get, path = "/api/staking/delegations/{hash}", tag = "staking",
     operation_id = "staking_delegation",
-    params(("hash" = String, Path, description = "The hash of its staking transaction.")),
+    params(("hash" = String, Path, description = "The hash of its staking transaction.",
+        pattern = "^[0-9a-fA-F]{64}$")),
     responses((status = 200, description = "What is known of it.", body = Delegation)))]
 async fn delegation(
     State(staking): State<Staking>,
@@ -82,7 +83,8 @@ async fn delegation(
 /// Delegations of a staker, newest first.
 #[utoipa::path(get, path = "/api/staking/stakers/{key}/delegations", tag = "staking",
     operation_id = "staking_staker_delegations",
-    params(("key" = String, Path, description = "The public key, 64 hexadecimal digits."),
+    params(("key" = String, Path, description = "The public key, 64 hexadecimal digits.",
+            pattern = "^[0-9a-fA-F]{64}$"),
         Wanted, PageParams),
     responses((status = 200, description = "A page; it may be short and not the last.",
         body = Items<Delegation>)))]
@@ -103,7 +105,8 @@ async fn of_staker(
 /// Delegations with a finality provider, in no order that means something.
 #[utoipa::path(get, path = "/api/staking/providers/{key}/delegations", tag = "staking",
     operation_id = "staking_provider_delegations",
-    params(("key" = String, Path, description = "The public key, 64 hexadecimal digits."),
+    params(("key" = String, Path, description = "The public key, 64 hexadecimal digits.",
+            pattern = "^[0-9a-fA-F]{64}$"),
         PageParams),
     responses((status = 200, description = "A page; it may be short and not the last.",
         body = Items<Delegation>)))]
@@ -124,7 +127,8 @@ async fn of_provider(
 #[utoipa::path(get, path = "/api/staking/locks/{id}", tag = "staking",
     operation_id = "staking_lock",
     params(("id" = String, Path,
-        description = "The hash of a staking transaction, a colon, `active` or `unbonded`.")),
+        description = "The hash of a staking transaction, a colon, `active` or `unbonded`.",
+        pattern = "^[0-9a-fA-F]{64}:(active|unbonded)$")),
     responses((status = 200, description = "The record.", body = LockRecord)))]
 async fn lock(
     State(staking): State<Staking>,

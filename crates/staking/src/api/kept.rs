@@ -73,7 +73,8 @@ fn missing(id: KeptId) -> Problem {
 /// Take a message once more. It stays when it still cannot be applied.
 #[utoipa::path(post, path = "/api/staking/unprocessable/{id}/replay", tag = "staking",
     operation_id = "staking_replay",
-    params(("id" = String, Path, description = "Its id.")),
+    params(("id" = String, Path, description = "Its id.",
+        pattern = "^[0-9]{1,19}-[0-9a-fA-F]{16}$")),
     responses((status = 200, description = "What became of it.", body = Outcome)))]
 async fn replay(
     State(staking): State<Staking>,
@@ -88,7 +89,8 @@ async fn replay(
 /// Drop a message for good.
 #[utoipa::path(delete, path = "/api/staking/unprocessable/{id}", tag = "staking",
     operation_id = "staking_drop",
-    params(("id" = String, Path, description = "Its id.")),
+    params(("id" = String, Path, description = "Its id.",
+        pattern = "^[0-9]{1,19}-[0-9a-fA-F]{16}$")),
     responses((status = 204, description = "It is gone.")))]
 async fn remove(
     State(staking): State<Staking>,

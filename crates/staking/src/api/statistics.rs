@@ -162,7 +162,8 @@ async fn providers(State(staking): State<Staking>, list: List) -> Result<Respons
 /// A finality provider.
 #[utoipa::path(get, path = "/api/staking/providers/{key}", tag = "staking",
     operation_id = "staking_provider",
-    params(("key" = String, Path, description = "Its public key, 64 hexadecimal digits.")),
+    params(("key" = String, Path, description = "Its public key, 64 hexadecimal digits.",
+        pattern = "^[0-9a-fA-F]{64}$")),
     responses((status = 200, description = "Its sums.", body = Party)))]
 async fn provider(
     State(staking): State<Staking>,
@@ -189,7 +190,8 @@ async fn stakers(State(staking): State<Staking>, list: List) -> Result<Response,
 /// A staker.
 #[utoipa::path(get, path = "/api/staking/stakers/{key}", tag = "staking",
     operation_id = "staking_staker",
-    params(("key" = String, Path, description = "The public key, 64 hexadecimal digits.")),
+    params(("key" = String, Path, description = "The public key, 64 hexadecimal digits.",
+        pattern = "^[0-9a-fA-F]{64}$")),
     responses((status = 200, description = "The sums.", body = Party)))]
 async fn staker(
     State(staking): State<Staking>,

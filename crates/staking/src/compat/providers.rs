@@ -93,7 +93,7 @@ fn merged(
     operation_id = "babylon_finality_providers",
     params(
         ("fp_btc_pk" = Option<String>, Query, description = "Only this one.",
-            pattern = "^[0-9a-fA-F]{64}$"),
+            pattern = "^([0-9a-fA-F]{64})?$"),
         ("pagination_key" = Option<String>, Query, description = "`next_key` of the page before.")),
     responses((status = 200, description = "A page.", body = Answer<Vec<ProviderDetails>>),
         Failure))]

@@ -44,8 +44,9 @@ impl IntoResponse for Check {
 #[utoipa::path(get, path = "/compat/babylon/v1/staker/delegation/check", tag = "compat-babylon",
     operation_id = "babylon_delegation_check",
     params(
-        ("address" = String, Query, description = "A Taproot or native SegWit address."),
-        ("timeframe" = Option<String>, Query,
+        ("address" = String, Query, description = "A Taproot or native SegWit address.",
+            min_length = 1),
+        ("timeframe" = Option<String>, Query, pattern = "^(today)?$",
             description = "`today`: only one that began since midnight UTC.")),
     responses((status = 200, description = "Whether there is one.", body = Check), Failure))]
 async fn check(State(compat): State<Compat>, asked: Asked) -> Result<Check, Refusal> {

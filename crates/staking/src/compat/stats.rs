@@ -112,7 +112,7 @@ async fn overall(State(compat): State<Compat>) -> Result<Answer<OverallStats>, R
     operation_id = "babylon_staker_stats",
     params(
         ("staker_btc_pk" = Option<String>, Query, description = "Only this staker.",
-            pattern = "^[0-9a-fA-F]{64}$"),
+            pattern = "^([0-9a-fA-F]{64})?$"),
         ("pagination_key" = Option<String>, Query, description = "`next_key` of the page before.")),
     responses((status = 200, description = "A page.", body = Answer<Vec<StakerStats>>),
         Failure))]

@@ -33,15 +33,16 @@ pub(super) fn routes() -> OpenApiRouter<Compat> {
 #[schema(as = BabylonUnbonding)]
 struct Payload {
     /// The delegation.
-    #[schema(pattern = "^[0-9a-fA-F]{64}$")]
+    #[schema(pattern = "^[0-9a-fA-F]{64}$", required = true)]
     staking_tx_hash_hex: String,
     /// The hash of the transaction.
-    #[schema(pattern = "^[0-9a-fA-F]{64}$")]
+    #[schema(pattern = "^[0-9a-fA-F]{64}$", required = true)]
     unbonding_tx_hash_hex: String,
     /// The transaction that takes it out.
+    #[schema(required = true)]
     unbonding_tx_hex: String,
     /// The staker's signature of it, 64 bytes.
-    #[schema(pattern = "^[0-9a-fA-F]{128}$")]
+    #[schema(pattern = "^[0-9a-fA-F]{128}$", required = true)]
     staker_signed_signature_hex: String,
 }
 
