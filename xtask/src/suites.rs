@@ -214,7 +214,8 @@ pub(crate) const SUITES: &[Suite] = &[
         name: "demo",
         proves: "the demo starts, shows its page and stops cleanly",
         packages: &[],
-        limit: 10,
+        // A release build from nothing takes ten minutes on two cores.
+        limit: 25,
         steps: &[Cargo(&["build", "--release", "-p=ostrakon"]), Demo],
     },
 ];
