@@ -21,6 +21,7 @@ RESERVED = "some words are addresses of our own"
 CHECKSUM = "the last letters of base32 are a checksum of the others"
 ORDER = "a stretch of time begins before it ends"
 MEANING = "what an event says is more than a schema can tell, and what cannot be applied is kept"
+WORDS = "the words for states stand in the description"
 TRANSACTION = "a transaction and a signature have a form that no pattern describes"
 
 KNOWN = [
@@ -49,6 +50,7 @@ KNOWN = [
 BABYLON = "(GET|POST) /compat/babylon/v1/"
 SAID = [
     (BABYLON + ".*", "invalid pagination key.*", OPAQUE),
+    (BABYLON + "staker/delegations", "invalid delegation state: (.|\n)*", WORDS),
     (BABYLON + "staker/.*", "unsupported btc address type|can not decode btc address.*", ADDRESS),
     (BABYLON + "unbonding", "invalid (unbonding transaction|staker signed signature) hex", TRANSACTION),
 ]

@@ -104,28 +104,15 @@ impl DelegationPublic {
     }
 }
 
-/// A state, as the original names it. The last two no delegation has here.
-#[derive(ToSchema)]
-#[schema(as = BabylonState, rename_all = "snake_case")]
-#[allow(dead_code, reason = "it describes the text for the API document")]
-enum StateWord {
-    Active,
-    UnbondingRequested,
-    Unbonding,
-    Unbonded,
-    Withdrawn,
-    Slashed,
-    Withdrawable,
-    Transitioned,
-}
-
 /// Delegations of a staker, newest first.
 #[utoipa::path(get, path = "/compat/babylon/v1/staker/delegations", tag = "compat-babylon",
     operation_id = "babylon_staker_delegations",
     params(
         ("staker_btc_pk" = String, Query, description = "The staker.",
             pattern = "^[0-9a-fA-F]{64}$"),
-        ("state" = Option<Vec<StateWord>>, Query, description = "Only these states."),
+        ("state" = Option<Vec<String>>, Query,
+            description = "Only these states: `active`, `unbonding_requested`, `unbonding`, \
+                `unbonded`, `withdrawn`, `slashed`."),
         ("pending_action" = Option<bool>, Query,
             description = "Only those of which something is left to do."),
         ("pagination_key" = Option<String>, Query, description = "`next_key` of the page before.")),
