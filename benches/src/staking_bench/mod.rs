@@ -6,6 +6,7 @@
 //! favour.
 
 mod batches;
+mod broker;
 mod events;
 mod messages;
 mod ours;
@@ -78,6 +79,7 @@ fn sides(server: &parts::postgres::Server) -> Vec<Box<dyn Side + '_>> {
     for (callers, shards, batch) in OURS {
         sides.push(Box::new(ours::Ours { callers, batch, shards }));
     }
+    sides.push(Box::new(broker::Broker));
     for configuration in postgres::CONFIGURATIONS {
         sides.push(Box::new(postgres::Peer { server, configuration }));
     }

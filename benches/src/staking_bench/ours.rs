@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use platform::Clock;
 use staking::{Intake as _, Message, PublicKey, Settings, Staking, Standing, Taken};
-use store::{Engine, Schema, Store};
+use store::{Engine, Schema};
 use store_fjall::{FjallEngine, Options};
-use tokio::runtime::Runtime;
+use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 use super::events::Event;
@@ -39,12 +39,7 @@ impl Side for Ours {
     fn run(&mut self, events: &[Event]) -> anyhow::Result<Measured> {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build()?;
-        let directory = tempfile::tempdir()?;
-        let schema = Schema::new(staking::tables::tables().into_iter().chain(tally::tables()));
-        let engine = Arc::new(FjallEngine::open(&Options::new(directory.path()), &schema)?);
-        let store = Store::new(engine as Arc<dyn Engine>, 0);
-        let settings = Settings { shards: self.shards, ..Settings::default() };
-        let staking = Staking::new(store, Clock::system(), None, settings)?;
+        let Store { staking, directory } = self.open()?;
         let message = |event: &Event| Message {
             source: "bench".to_owned(),
             body: messages::message(event).into_bytes(),
@@ -59,13 +54,29 @@ impl Side for Ours {
         runtime.block_on(take(&staking, told))?;
         let client = meter.end();
         let statistics = runtime.block_on(statistics(&staking))?;
-        drop_runtime(runtime);
+        runtime.shutdown_timeout(std::time::Duration::from_secs(5));
+        drop(directory);
         Ok(Measured { client, server: std::time::Duration::ZERO, statistics })
     }
 }
 
-fn drop_runtime(runtime: Runtime) {
-    runtime.shutdown_timeout(std::time::Duration::from_secs(5));
+/// The service on a new store, and where that is.
+pub(crate) struct Store {
+    pub(crate) staking: Staking,
+    pub(crate) directory: TempDir,
+}
+
+impl Ours {
+    /// Begins with nothing.
+    pub(crate) fn open(&self) -> anyhow::Result<Store> {
+        let directory = tempfile::tempdir()?;
+        let schema = Schema::new(staking::tables::tables().into_iter().chain(tally::tables()));
+        let engine = Arc::new(FjallEngine::open(&Options::new(directory.path()), &schema)?);
+        let store = store::Store::new(engine as Arc<dyn Engine>, 0);
+        let settings = Settings { shards: self.shards, ..Settings::default() };
+        let staking = Staking::new(store, Clock::system(), None, settings)?;
+        Ok(Store { staking, directory })
+    }
 }
 
 async fn take(staking: &Staking, told: Vec<Vec<Vec<Message>>>) -> anyhow::Result<()> {
@@ -89,7 +100,8 @@ async fn take(staking: &Staking, told: Vec<Vec<Vec<Message>>>) -> anyhow::Result
     Ok(())
 }
 
-async fn statistics(staking: &Staking) -> anyhow::Result<Statistics> {
+/// All sums, as they are answered.
+pub(crate) async fn statistics(staking: &Staking) -> anyhow::Result<Statistics> {
     let overall = sums(&staking.overall().await?.standing);
     let (mut providers, mut stakers) = (BTreeMap::new(), BTreeMap::new());
     let mut after = None;
