@@ -5,18 +5,6 @@
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-/// The queue that events of a kind come by.
-pub const QUEUES: [&str; 8] = [
-    "active_staking_queue",
-    "unbonding_staking_queue",
-    "withdraw_staking_queue",
-    "expired_staking_queue",
-    "staking_stats_queue",
-    "btc_info_queue",
-    "confirmed_info_queue",
-    "slashed_staking_queue",
-];
-
 /// Who stakes, with whom, and where Bitcoin is.
 #[derive(Clone, Debug)]
 pub struct World {
@@ -115,22 +103,22 @@ impl Life {
     /// Everything that is told of it, in order, each with its queue.
     #[must_use]
     pub fn messages(&self, rng: &mut Rng) -> Vec<(&'static str, Value)> {
-        let [active, unbonding, withdraw, expired, stats, _, _, slashed] = QUEUES;
-        let mut messages = vec![(active, self.active(rng)), (stats, self.stats())];
+        let mut messages =
+            vec![("active_staking_queue", self.active(rng)), ("staking_stats_queue", self.stats())];
         if let Some(found) = &self.unbonding {
-            messages.push((unbonding, self.unbonds(found, rng)));
-            messages.push((expired, self.expired("unbonding")));
+            messages.push(("unbonding_staking_queue", self.unbonds(found, rng)));
+            messages.push(("expired_staking_queue", self.expired("unbonding")));
         }
         if self.expires {
-            messages.push((expired, self.expired("active")));
+            messages.push(("expired_staking_queue", self.expired("active")));
         }
         if self.is_withdrawn {
-            messages.push((withdraw, self.withdrawn(rng)));
+            messages.push(("withdraw_staking_queue", self.withdrawn(rng)));
         }
         if let Some(height) = self.slashed {
             let hash = hex(&self.slashing_hash());
             messages.push((
-                slashed,
+                "slashed_staking_queue",
                 json!({
                     "schema_version": 0, "event_type": 8, "staking_tx_hash_hex": hex(&self.hash),
                     "slashing_tx_hash_hex": hash, "slashing_tx_btc_height": height,

@@ -140,6 +140,7 @@ async fn killed_again_and_again_behind_a_restarted_broker_it_counts_each_event_o
     for kill in 0..kills {
         let pause = parts::pick(2_000, 8_000);
         tokio::time::sleep(Duration::from_millis(rng.u64(pause / 4..pause))).await;
+        assert!(kill > 0 || !publishing.is_finished(), "the first kill is in the middle");
         if let Some(server) = server.take() {
             server.kill();
         }

@@ -7,6 +7,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::Xxh3;
 
 /// The version of the layout, so that cursors of another release are told apart.
@@ -80,6 +81,26 @@ impl ListCursor {
         }
         Ok(inner.to_vec())
     }
+
+    /// A cursor of `list` under `filter` that goes on behind `place`.
+    #[must_use]
+    pub fn behind(list: &str, filter: &impl Serialize, place: &impl Serialize) -> String {
+        // A place that cannot be written down makes a cursor that is refused.
+        Self::encode(list, filter, &serde_json::to_vec(place).unwrap_or_default())
+    }
+
+    /// The place behind which a cursor of `list` under `filter` goes on.
+    ///
+    /// # Errors
+    /// When it is damaged, or belongs to another list or filter.
+    pub fn place<T: DeserializeOwned>(
+        list: &str,
+        filter: &impl Serialize,
+        text: &str,
+    ) -> Result<T, ListCursorError> {
+        let inner = Self::decode(list, filter, text)?;
+        serde_json::from_slice(&inner).map_err(|_| ListCursorError::Damaged)
+    }
 }
 
 fn bound_to(list: &str, filter: &impl Serialize) -> u32 {
@@ -118,6 +139,17 @@ mod tests {
             assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b)));
             assert_eq!(ListCursor::decode("projects", &FILTER, &text).as_deref(), Ok(inner));
         }
+    }
+
+    #[test]
+    fn a_place_comes_back_and_nothing_else_does() {
+        let place = (7_u64, "here".to_owned());
+        let text = ListCursor::behind("projects", &FILTER, &place);
+        assert_eq!(ListCursor::place("projects", &FILTER, &text), Ok(place));
+        let other = ListCursor::place::<u8>("projects", &FILTER, &text);
+        assert_eq!(other, Err(ListCursorError::Damaged));
+        let foreign = ListCursor::place::<(u64, String)>("events", &FILTER, &text);
+        assert_eq!(foreign, Err(ListCursorError::Foreign));
     }
 
     #[test]

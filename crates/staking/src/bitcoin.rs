@@ -1,12 +1,10 @@
 //! Where Bitcoin is, and which timelocks have passed there.
 
-use bytes::Bytes;
-use index::new_op;
-use platform::{Attempts, commit_of, try_commit};
 use serde::{Deserialize, Serialize};
 
 use crate::derive::{STRETCH, Turn, of_entry, of_stretch};
 use crate::event::{Step, Timelock};
+use crate::guarded;
 use crate::staking::{Staking, StakingError};
 use crate::tables::{BITCOIN, Directory};
 use crate::{BATCH, BtcHeight, TxHash};
@@ -93,26 +91,18 @@ impl Staking {
         &self,
         change: impl Fn(&mut Bitcoin) + Send + Sync,
     ) -> Result<bool, StakingError> {
-        let mut attempts = Attempts::of(BITCOIN.def().name());
-        loop {
-            let seen = self.inner.store.get_versioned(&BITCOIN, &(), &()).await?;
-            let before = seen.value.unwrap_or_default();
+        let news = guarded::change(&self.inner.store, &BITCOIN, (&(), &()), |found| {
+            let before: Bitcoin = found.unwrap_or_default();
             let mut after = before;
             change(&mut after);
-            if after == before {
-                return Ok(false);
-            }
-            let changes = vec![BITCOIN.insert(&(), &after)];
-            let op = new_op()?;
-            let commit = commit_of(&BITCOIN, &(), seen.version, changes, op, Bytes::new())?;
-            if try_commit(&self.inner.store, commit).await?.is_some() {
-                if after.height > after.expired {
-                    self.inner.risen.notify_one();
-                }
-                return Ok(true);
-            }
-            attempts.again().await?;
+            let news = after != before;
+            Ok::<_, StakingError>((news.then_some(after), news))
+        });
+        let news = news.await?;
+        if news {
+            self.inner.risen.notify_one();
         }
+        Ok(news)
     }
 
     /// Lets delegations know of all timelocks that have passed; how many there were.

@@ -135,19 +135,56 @@ pub struct Slashing {
     pub height: BtcHeight,
 }
 
-impl Staked {
-    /// The height at which its timelock has passed.
+/// An output of a transaction that is locked for some blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lock<'a> {
+    /// The transaction.
+    pub tx: &'a [u8],
+    /// Which output.
+    pub output: u32,
+    /// The block it begins with.
+    pub start: BtcHeight,
+    /// When, Unix seconds.
+    pub timestamp: u64,
+    /// For how many blocks.
+    pub timelock: Blocks,
+}
+
+impl Lock<'_> {
+    /// The height at which it has passed.
     #[must_use]
     pub fn end(&self) -> BtcHeight {
         self.start.after(self.timelock)
     }
 }
 
-impl Unbonding {
+impl Staked {
+    /// The lock of the stake.
+    #[must_use]
+    pub fn lock(&self) -> Lock<'_> {
+        let Self { output, start, timestamp, timelock, .. } = *self;
+        Lock { tx: &self.tx, output, start, timestamp, timelock }
+    }
+
     /// The height at which its timelock has passed.
     #[must_use]
     pub fn end(&self) -> BtcHeight {
-        self.start.after(self.timelock)
+        self.lock().end()
+    }
+}
+
+impl Unbonding {
+    /// The lock of what is taken out.
+    #[must_use]
+    pub fn lock(&self) -> Lock<'_> {
+        let Self { output, start, timestamp, timelock, .. } = *self;
+        Lock { tx: &self.tx, output, start, timestamp, timelock }
+    }
+
+    /// The height at which its timelock has passed.
+    #[must_use]
+    pub fn end(&self) -> BtcHeight {
+        self.lock().end()
     }
 }
 

@@ -12,16 +12,15 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use index::new_op;
 use platform::events::NewEvent;
-use platform::{Attempts, commit_of, try_commit};
 use serde_json::json;
 
 use crate::bitcoin::{Confirmed, Info};
 use crate::delegation::{Delegation, Outcome, StepError};
 use crate::event::{Event, Step, parse};
+use crate::guarded;
 use crate::intake::{BATCH, Intake, MESSAGE_BYTES, Message, Taken};
 use crate::notes::WRITING;
 use crate::settle::Change;
@@ -254,28 +253,22 @@ impl Staking {
         height: BtcHeight,
         until: Instant,
     ) -> Result<(Answers, Option<Change>), StakingError> {
-        let mut attempts = Attempts::of(DELEGATIONS.def().name());
-        loop {
-            let seen = self.inner.store.get_versioned(&DELEGATIONS, &hash.0, &()).await?;
-            let before = seen.value.unwrap_or_default();
+        guarded::change(&self.inner.store, &DELEGATIONS, (&hash.0, &()), |found| {
+            let before: Delegation = found.unwrap_or_default();
             let mut after = before.clone();
             let answers: Answers =
                 steps.iter().map(|(number, step)| (*number, after.apply(step))).collect();
             after.expire(height);
             if after == before {
-                return Ok((answers, None));
+                return Ok((None, (answers, None)));
             }
             if Instant::now() > until {
                 return Err(StakingError::Slow);
             }
-            let changes = vec![DELEGATIONS.insert(&(), &after)];
-            let op = new_op()?;
-            let commit = commit_of(&DELEGATIONS, &hash.0, seen.version, changes, op, Bytes::new())?;
-            if try_commit(&self.inner.store, commit).await?.is_some() {
-                return Ok((answers, Some(Change { hash, before, after })));
-            }
-            attempts.again().await?;
-        }
+            let change = Change { hash, before, after: after.clone() };
+            Ok((Some(after), (answers, Some(change))))
+        })
+        .await
     }
 
     /// Bitcoin may have risen while these were not yet found by their timelocks.

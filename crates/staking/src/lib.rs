@@ -46,6 +46,7 @@ pub mod compat;
 pub mod delegation;
 pub mod derive;
 pub mod event;
+mod guarded;
 pub mod hex;
 mod history;
 mod ingest;

@@ -1,14 +1,12 @@
 //! Steps that wait for an earlier one that never comes are given up: they leave their delegation
 //! and are kept as messages that cannot be applied.
 
-use bytes::Bytes;
-use index::new_op;
-use platform::{Attempts, commit_of, try_commit};
 use serde_json::{Value, json};
 use store::PageRequest;
 
 use crate::TxHash;
 use crate::delegation::{Delegation, Waiting};
+use crate::guarded;
 use crate::hex::Hex;
 use crate::ingest::HOUR;
 use crate::intake::Message;
@@ -57,29 +55,28 @@ impl Staking {
     /// Takes parked steps out of a delegation. They are kept first: a crash in between keeps them
     /// twice, and replaying them twice changes nothing.
     async fn release(&self, hash: TxHash) -> Result<u64, StakingError> {
-        let mut attempts = Attempts::of(DELEGATIONS.def().name());
         loop {
-            let seen = self.inner.store.get_versioned(&DELEGATIONS, &hash.0, &()).await?;
-            let mut delegation = seen.value.unwrap_or_default();
-            let parked: Vec<Waiting> = delegation.parked().collect();
+            let seen = self.delegation(hash).await?.unwrap_or_default();
+            let parked: Vec<Waiting> = seen.parked().collect();
             // A delegation whose stake is known ranks its sums by what it knows: it forgets
             // nothing. What waits there waits for a timelock, and that will pass.
-            if parked.is_empty() || delegation.staked.is_some() {
+            if parked.is_empty() || seen.staked.is_some() {
                 return Ok(0);
             }
             let messages: Vec<Message> =
-                parked.iter().filter_map(|step| message(hash, &delegation, *step)).collect();
+                parked.iter().filter_map(|step| message(hash, &seen, *step)).collect();
             let refused: Vec<_> =
                 (0..messages.len()).map(|number| (number, REASON.to_owned())).collect();
             self.keep(&messages, &refused).await?;
-            delegation = Delegation::default();
-            let changes = vec![DELEGATIONS.insert(&(), &delegation)];
-            let op = new_op()?;
-            let commit = commit_of(&DELEGATIONS, &hash.0, seen.version, changes, op, Bytes::new())?;
-            if try_commit(&self.inner.store, commit).await?.is_some() {
+            let released =
+                guarded::change(&self.inner.store, &DELEGATIONS, (&hash.0, &()), |now| {
+                    let is_seen = now.as_ref() == Some(&seen);
+                    let nothing = is_seen.then(Delegation::default);
+                    Ok::<_, StakingError>((nothing, is_seen))
+                });
+            if released.await? {
                 return Ok(messages.len() as u64);
             }
-            attempts.again().await?;
         }
     }
 }

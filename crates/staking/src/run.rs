@@ -3,12 +3,10 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use index::new_op;
-use platform::{Attempts, commit_of, try_commit};
 use tally::{RaiseError, Tally};
 
 use crate::derive::{overall, providers, stakers};
+use crate::guarded;
 use crate::staking::{Staking, StakingError};
 use crate::tables::{Recorded, SETTINGS};
 
@@ -50,24 +48,15 @@ impl Staking {
 
     /// Keeps the number of shards; whether it is news.
     async fn record_shards(&self, shards: u16) -> Result<bool, StakingError> {
-        let mut attempts = Attempts::of(SETTINGS.def().name());
-        loop {
-            let seen = self.inner.store.get_versioned(&SETTINGS, &(), &()).await?;
-            let before = seen.value.unwrap_or_default();
+        guarded::change(&self.inner.store, &SETTINGS, (&(), &()), |found| {
+            let before: Recorded = found.unwrap_or_default();
             if before.shards > shards {
                 return Err(RaiseError::Lower { asked: shards, current: before.shards }.into());
             }
-            if before.shards == shards {
-                return Ok(false);
-            }
-            let changes = vec![SETTINGS.insert(&(), &Recorded { shards })];
-            let op = new_op()?;
-            let commit = commit_of(&SETTINGS, &(), seen.version, changes, op, Bytes::new())?;
-            if try_commit(&self.inner.store, commit).await?.is_some() {
-                return Ok(true);
-            }
-            attempts.again().await?;
-        }
+            let news = before.shards < shards;
+            Ok((news.then_some(Recorded { shards }), news))
+        })
+        .await
     }
 
     /// Works until it is dropped.

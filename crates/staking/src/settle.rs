@@ -11,7 +11,7 @@ use crate::delegation::Delegation;
 use crate::derive::{Calculation, of_staker, sets, stakers};
 use crate::staking::{Staking, StakingError};
 use crate::tables::{BOARD, BOARD_LISTS, BY_STAKER, DIRECTORY, Directory, Standing};
-use crate::{PublicKey, TxHash, address};
+use crate::{PublicKey, TxHash, address, query};
 
 /// How often the sums of a staker are read anew when others change them meanwhile.
 const READINGS: usize = 20;
@@ -173,13 +173,6 @@ fn is_torn(error: &StakingError) -> bool {
 
 /// Rank and sums of a staker; none when there is nothing.
 fn standing(sums: &Sums) -> Option<(u64, Standing)> {
-    let value = |column| u64::try_from(sums.values.get(column)).unwrap_or_default();
-    let rank = value(4);
-    let standing = Standing {
-        active_tvl: value(0),
-        total_tvl: value(1),
-        active_delegations: value(2),
-        total_delegations: value(3),
-    };
-    (rank > 0).then_some((rank, standing))
+    let rank = u64::try_from(sums.values.get(4)).unwrap_or_default();
+    (rank > 0).then(|| (rank, query::standing(sums)))
 }

@@ -15,6 +15,8 @@ use crate::staking::Staking;
 
 /// Turns at the same time: one is taken while the next gathers.
 const TURNS: usize = 2;
+/// Messages that may wait for a turn; more are told to come later.
+const WAITING: usize = 20 * BATCH;
 /// Calls of so many messages go alone: they are shared enough.
 pub(crate) const LARGE: usize = 500;
 
@@ -42,6 +44,17 @@ impl Together {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Lets a call wait, unless too many messages do.
+    fn enter(&self, call: Call) -> bool {
+        let mut waiting = self.waiting();
+        let before: usize = waiting.iter().map(|call| call.messages.len()).sum();
+        let has_room = before + call.messages.len() <= WAITING;
+        if has_room {
+            waiting.push_back(call);
+        }
+        has_room
+    }
+
     /// The first calls, as many as fit one batch.
     fn first(&self) -> Vec<Call> {
         let mut waiting = self.waiting();
@@ -64,7 +77,9 @@ impl Staking {
         let count = messages.len();
         let (answer, mut answered) = oneshot::channel();
         let together = &self.inner.together;
-        together.waiting().push_back(Call { messages, answer });
+        if !together.enter(Call { messages, answer }) {
+            return later(count, "too many messages wait; send them again");
+        }
         loop {
             let turn = tokio::select! {
                 biased;
@@ -98,6 +113,9 @@ impl Staking {
 
 /// Whoever had the turn was ended in the middle of it.
 fn ended(count: usize) -> Vec<Taken> {
-    let reason = "the call that they were taken with was ended; send them again";
+    later(count, "the call that they were taken with was ended; send them again")
+}
+
+fn later(count: usize, reason: &str) -> Vec<Taken> {
     vec![Taken::Later(reason.to_owned()); count]
 }

@@ -1,12 +1,11 @@
 //! A staker asks to take a delegation out. Whoever signs and sends the transaction finds the
 //! request at the delegation; nothing is counted until the transaction is seen on Bitcoin.
 
-use bytes::Bytes;
-use index::new_op;
-use platform::{Attempts, commit_of, try_commit};
+use platform::StoreError;
 use serde_json::json;
 
 use crate::delegation::{Delegation, State, StepError, UnbondingRequest};
+use crate::guarded;
 use crate::staking::{Staking, StakingError};
 use crate::tables::DELEGATIONS;
 use crate::{BtcHeight, TxHash};
@@ -26,23 +25,11 @@ pub enum RequestError {
     Failed(#[from] StakingError),
 }
 
-/// Lets `?` turn failures of the store into this.
-macro_rules! from_store {
-    ($($source:ty),*) => {$(
-        impl From<$source> for RequestError {
-            fn from(error: $source) -> Self {
-                Self::Failed(error.into())
-            }
-        }
-    )*};
+impl From<StoreError> for RequestError {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error.into())
+    }
 }
-from_store!(
-    store::BoundError,
-    store::ReadError,
-    store::CommitError,
-    store::EngineError,
-    platform::StoreError
-);
 
 impl Staking {
     /// Notes how a staker asks to take a delegation out, and tells so. Of several requests at the
@@ -71,19 +58,10 @@ impl Staking {
         request: UnbondingRequest,
     ) -> Result<(), RequestError> {
         let height = BtcHeight(self.bitcoin().await?.height);
-        let mut attempts = Attempts::of(DELEGATIONS.def().name());
-        loop {
-            let seen = self.inner.store.get_versioned(&DELEGATIONS, &hash.0, &()).await?;
-            let known = seen.value.unwrap_or_default();
-            let after = requested(known, &request, height)?;
-            let changes = vec![DELEGATIONS.insert(&(), &after)];
-            let op = new_op()?;
-            let commit = commit_of(&DELEGATIONS, &hash.0, seen.version, changes, op, Bytes::new())?;
-            if try_commit(&self.inner.store, commit).await?.is_some() {
-                return Ok(());
-            }
-            attempts.again().await?;
-        }
+        guarded::change(&self.inner.store, &DELEGATIONS, (&hash.0, &()), |known| {
+            Ok((Some(requested(known.unwrap_or_default(), &request, height)?), ()))
+        })
+        .await
     }
 }
 

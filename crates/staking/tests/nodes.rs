@@ -5,6 +5,8 @@
 mod cassandra;
 mod common;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use common::{Plain, compare, scenarios, schema, seeded};
@@ -18,7 +20,7 @@ use tokio::task::{JoinSet, block_in_place};
 const BATCH: usize = 100;
 
 /// Sends messages until each is taken, as a broker does. How often one was not.
-async fn send(staking: Staking, mut waiting: Vec<Message>) -> u64 {
+async fn send(staking: Staking, mut waiting: Vec<Message>, taken_so_far: Arc<AtomicUsize>) -> u64 {
     let mut later = 0;
     while !waiting.is_empty() {
         let batch: Vec<Message> = waiting.drain(..BATCH.min(waiting.len())).collect();
@@ -30,7 +32,9 @@ async fn send(staking: Staking, mut waiting: Vec<Message>) -> u64 {
                     waiting.push(message);
                 }
                 Taken::Unprocessable(reason) => panic!("{reason}"),
-                Taken::Applied | Taken::Repeated | Taken::Parked => {}
+                Taken::Applied | Taken::Repeated | Taken::Parked => {
+                    taken_so_far.fetch_add(1, Ordering::Relaxed);
+                }
             }
         }
     }
@@ -53,17 +57,24 @@ async fn the_same_on_three_nodes_with_one_killed() {
     for (number, (queue, body)) in plain.shuffled(30, &mut rng).into_iter().enumerate() {
         senders[number % handles.len()].push(Message { source: queue.to_owned(), body });
     }
+    let all: usize = senders.iter().map(Vec::len).sum();
+    let taken = Arc::new(AtomicUsize::new(0));
     let mut tasks = JoinSet::new();
     for (handle, messages) in handles.iter().zip(senders) {
-        tasks.spawn(send(handle.clone(), messages));
+        tasks.spawn(send(handle.clone(), messages, taken.clone()));
     }
     let victim = rng.usize(..3);
-    block_in_place(|| {
-        std::thread::sleep(Duration::from_secs(2));
-        ring.node(victim).process().kill();
-    });
+    while taken.load(Ordering::Relaxed) < all / 4 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    block_in_place(|| ring.node(victim).process().kill());
+    let before = taken.load(Ordering::Relaxed);
+    assert!(before < all, "all {all} messages were taken before the node died");
     let later: u64 = tasks.join_all().await.into_iter().sum();
-    println!("{} lives, {later} messages were sent again", plain.lives.len());
+    println!(
+        "{} lives, {before} of {all} messages taken with three nodes, {later} sent again",
+        plain.lives.len()
+    );
     for handle in &handles {
         handle.finish_notes(0).await.expect("finished");
     }

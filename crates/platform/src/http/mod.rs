@@ -59,6 +59,7 @@ pub use list::{DEFAULT_LIMIT, Items, List, MAX_LIMIT, Page, PageParams};
 pub use measure::Measured;
 pub use observe::{AsIs, Frame, REQUEST_ID, RequestId};
 pub use problem::{MEDIA_TYPE, Problem, Wire};
+pub use query::decode;
 pub use settings::{RouteLimits, Settings, StreamLimits};
 pub use shell::{Built, Shell};
 pub use stall::Stall;

@@ -42,8 +42,9 @@ fn not_text() -> Problem {
     Problem::new(&kinds::BAD_QUERY, detail)
 }
 
-/// Percent decoding, with `+` for a space, as forms write it.
-pub(crate) fn decode(text: &str) -> Option<String> {
+/// Percent decoding, with `+` for a space, as forms write it; none when it is not encoded well.
+#[must_use]
+pub fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {

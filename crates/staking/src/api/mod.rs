@@ -14,7 +14,6 @@ use crate::staking::{Staking, StakingError};
 use crate::{PublicKey, TxHash};
 
 pub use events::{EVENTS_BYTES, EVENTS_ROUTE};
-pub use objects::Delegation as DelegationObject;
 
 /// All routes.
 #[must_use]

@@ -4,6 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::delegation::State;
+use crate::event::Lock;
 use crate::hex::Hex;
 use crate::life::Event;
 use crate::query::Listed;
@@ -65,6 +66,19 @@ struct Locking {
     end_height: u64,
 }
 
+impl From<Lock<'_>> for Locking {
+    fn from(lock: Lock<'_>) -> Self {
+        Self {
+            tx_hex: Hex(lock.tx).to_string(),
+            output_index: lock.output,
+            start_height: lock.start.0,
+            start_timestamp: lock.timestamp,
+            timelock: lock.timelock.0,
+            end_height: lock.end().0,
+        }
+    }
+}
+
 /// Something that happened to a delegation.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = StakingHistory)]
@@ -84,7 +98,7 @@ pub(super) struct Happened {
 /// A delegation.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = StakingDelegation)]
-pub struct Delegation {
+pub(super) struct Delegation {
     /// The hash of the staking transaction.
     staking_tx_hash_hex: String,
     /// How far it is; absent while only later steps are known.
@@ -122,22 +136,8 @@ impl Delegation {
             finality_provider_pk_hex: staked.map(|staked| staked.provider.to_string()),
             staking_value: staked.map(|staked| staked.value.0),
             is_overflow: staked.is_some_and(|staked| staked.is_overflow),
-            staking_tx: staked.map(|staked| Locking {
-                tx_hex: Hex(&staked.tx).to_string(),
-                output_index: staked.output,
-                start_height: staked.start.0,
-                start_timestamp: staked.timestamp,
-                timelock: staked.timelock.0,
-                end_height: staked.end().0,
-            }),
-            unbonding_tx: known.unbonding.as_ref().map(|unbonding| Locking {
-                tx_hex: Hex(&unbonding.tx).to_string(),
-                output_index: unbonding.output,
-                start_height: unbonding.start.0,
-                start_timestamp: unbonding.timestamp,
-                timelock: unbonding.timelock.0,
-                end_height: unbonding.end().0,
-            }),
+            staking_tx: staked.map(|staked| staked.lock().into()),
+            unbonding_tx: known.unbonding.as_ref().map(|unbonding| unbonding.lock().into()),
             history: known.history().into_iter().map(Happened::from).collect(),
         }
     }

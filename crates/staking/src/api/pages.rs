@@ -13,9 +13,7 @@ pub(super) fn read<F, T: DeserializeOwned>(
     list: &List<F>,
 ) -> Result<Option<T>, Problem> {
     let Some(cursor) = &list.page.cursor else { return Ok(None) };
-    let inner = ListCursor::decode(name, bound, cursor.as_str())?;
-    let place = serde_json::from_slice(&inner);
-    Ok(Some(place.map_err(|_| platform::ListCursorError::Damaged)?))
+    Ok(Some(ListCursor::place(name, bound, cursor.as_str())?))
 }
 
 /// The cursor of a page that ended at `last`.
@@ -24,7 +22,6 @@ pub(super) fn next(
     bound: &impl Serialize,
     last: Option<&impl Serialize>,
 ) -> Result<Option<Cursor>, Problem> {
-    let Some(last) = last else { return Ok(None) };
-    let inner = serde_json::to_vec(last).map_err(Problem::internal)?;
-    Ok(Some(Cursor::parse(&ListCursor::encode(name, bound, &inner))?))
+    let cursor = last.map(|last| Cursor::parse(&ListCursor::behind(name, bound, last)));
+    Ok(cursor.transpose()?)
 }

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use platform::http::decode;
 
 use super::answer::Refusal;
 use crate::address::Network;
@@ -42,7 +43,7 @@ impl Asked {
     fn of(query: &str) -> Self {
         let pairs = query.split('&').take(PARAMETERS).filter_map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            Some((decoded(name)?, decoded(value)?))
+            Some((decode(name)?, decode(value)?))
         });
         Self(pairs.collect())
     }
@@ -158,24 +159,6 @@ fn address(network: Network, text: &str) -> Result<AskedAddress, Refusal> {
         (Some(0), 21) | (Some(1), 33) => Ok(AskedAddress { text: text.to_owned(), lookup }),
         _ => Err(unsupported()),
     }
-}
-
-/// Percent decoding, with `+` for a space; none when it is not encoded well.
-fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'+' => b' ',
-            b'%' => {
-                let high = char::from(rest.next()?).to_digit(16)?;
-                let low = char::from(rest.next()?).to_digit(16)?;
-                u8::try_from(high * 16 + low).ok()?
-            }
-            byte => byte,
-        });
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

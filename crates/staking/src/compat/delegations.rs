@@ -12,7 +12,7 @@ use super::asked::Asked;
 use super::keys::Keys;
 use super::{Compat, PAGE};
 use crate::delegation::{self, Delegation};
-use crate::event::{Staked, Unbonding};
+use crate::event::Lock;
 use crate::hex::Hex;
 use crate::{StakerPlace, TxHash};
 
@@ -63,24 +63,14 @@ pub(super) struct DelegationPublic {
     is_slashed: bool,
 }
 
-impl TransactionPublic {
-    fn staking(staked: &Staked) -> Self {
+impl From<Lock<'_>> for TransactionPublic {
+    fn from(lock: Lock<'_>) -> Self {
         Self {
-            tx_hex: Hex(&staked.tx).to_string(),
-            output_index: staked.output,
-            start_timestamp: rfc3339(staked.timestamp),
-            start_height: staked.start.0,
-            timelock: staked.timelock.0,
-        }
-    }
-
-    fn unbonding(unbonding: &Unbonding) -> Self {
-        Self {
-            tx_hex: Hex(&unbonding.tx).to_string(),
-            output_index: unbonding.output,
-            start_timestamp: rfc3339(unbonding.timestamp),
-            start_height: unbonding.start.0,
-            timelock: unbonding.timelock.0,
+            tx_hex: Hex(lock.tx).to_string(),
+            output_index: lock.output,
+            start_timestamp: rfc3339(lock.timestamp),
+            start_height: lock.start.0,
+            timelock: lock.timelock.0,
         }
     }
 }
@@ -95,8 +85,8 @@ impl DelegationPublic {
             finality_provider_pk_hex: staked.provider.to_string(),
             state: state.word(),
             staking_value: staked.value.0,
-            staking_tx: TransactionPublic::staking(staked),
-            unbonding_tx: delegation.unbonding.as_ref().map(TransactionPublic::unbonding),
+            staking_tx: staked.lock().into(),
+            unbonding_tx: delegation.unbonding.as_ref().map(|unbonding| unbonding.lock().into()),
             is_overflow: staked.is_overflow,
             is_eligible_for_transition: false,
             is_slashed: state == delegation::State::Slashed,
@@ -133,7 +123,7 @@ async fn staker_delegations(
     let page = compat.staking.staker_delegations(staker, states, after, PAGE).await?;
     let rows = page.rows.iter();
     let rows = rows.filter_map(|row| DelegationPublic::new(row.hash, &row.delegation)).collect();
-    let next = page.next.map(|place| keys.write(&place)).transpose()?;
+    let next = page.next.map(|place| keys.write(&place));
     Ok(Answer::page(rows, next))
 }
 

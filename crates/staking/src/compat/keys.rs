@@ -16,9 +16,8 @@ pub(super) struct Keys<F> {
 
 impl<F: Serialize> Keys<F> {
     /// The key of the page behind a place.
-    pub(super) fn write(&self, place: &impl Serialize) -> Result<String, Refusal> {
-        let place = serde_json::to_vec(place).map_err(Refusal::internal)?;
-        Ok(ListCursor::encode(self.list, &self.filter, &place))
+    pub(super) fn write(&self, place: &impl Serialize) -> String {
+        ListCursor::behind(self.list, &self.filter, place)
     }
 
     /// The place of a key; none without a key.
@@ -26,12 +25,9 @@ impl<F: Serialize> Keys<F> {
         if key.is_empty() {
             return Ok(None);
         }
-        let damaged = || Refusal::bad("invalid pagination key format");
-        let place = match ListCursor::decode(self.list, &self.filter, key) {
-            Ok(place) => place,
-            Err(ListCursorError::Damaged) => return Err(damaged()),
-            Err(error) => return Err(Refusal::bad(format!("invalid pagination key: {error}"))),
-        };
-        serde_json::from_slice(&place).map(Some).map_err(|_| damaged())
+        ListCursor::place(self.list, &self.filter, key).map(Some).map_err(|error| match error {
+            ListCursorError::Damaged => Refusal::bad("invalid pagination key format"),
+            error => Refusal::bad(format!("invalid pagination key: {error}")),
+        })
     }
 }

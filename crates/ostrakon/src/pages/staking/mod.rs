@@ -8,6 +8,7 @@
 //! Sums and lists are read one after another, so two numbers of a page may be a moment apart. Each
 //! is right by itself, and the parts that show things as they are now renew themselves.
 
+mod board;
 mod delegation;
 mod overview;
 mod page;

@@ -144,11 +144,9 @@ impl Page {
         cursor: Option<&str>,
     ) -> Result<Option<T>, Refused> {
         let Some(cursor) = cursor else { return Ok(None) };
-        let inner = ListCursor::decode(name, bound, cursor).ok();
-        let place = inner.and_then(|inner| serde_json::from_slice(&inner).ok());
         let words = self.words();
-        let place = place.ok_or_else(|| self.bad(words.bad_cursor, words.bad_cursor_advice))?;
-        Ok(Some(place))
+        let place = ListCursor::place(name, bound, cursor);
+        place.map(Some).map_err(|_| self.bad(words.bad_cursor, words.bad_cursor_advice))
     }
 }
 
@@ -156,10 +154,8 @@ impl Page {
 pub(super) fn cursor(
     (name, bound): (&str, &impl Serialize),
     last: Option<&impl Serialize>,
-) -> Result<Option<String>, Refused> {
-    let Some(last) = last else { return Ok(None) };
-    let inner = serde_json::to_vec(last).map_err(Problem::internal)?;
-    Ok(Some(ListCursor::encode(name, bound, &inner)))
+) -> Option<String> {
+    last.map(|last| ListCursor::behind(name, bound, last))
 }
 
 /// The path of a list with where it begins, to be opened in the other language.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use ::staking::RankPlace;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -11,8 +10,9 @@ use platform::http::{Path, Query};
 use tally::Position;
 use web::Pager;
 
+use super::board::Board;
 use super::page::{LINES, Listed, Page, Refused, cursor, here};
-use super::parts::{Other, delegations, parties, provider_link, sums};
+use super::parts::{Other, delegations, provider_link, sums};
 use crate::pages::kit::Visitor;
 use crate::server::App;
 
@@ -23,27 +23,17 @@ pub(super) async fn list(
 ) -> Result<Response, Refused> {
     let page = Page::open(&app, visitor).await?;
     let words = page.words();
-    let bound = ("staking.providers", &());
-    let after: Option<RankPlace> = page.place(bound, asked.cursor.as_deref())?;
+    let board = Board {
+        list: "staking.providers",
+        place: ("/providers", "providers"),
+        named: (words.providers, words.provider),
+        none: words.no_providers,
+        link: provider_link,
+    };
+    let asked = asked.cursor.as_deref();
+    let found = app.staking.providers(board.after(&page, asked)?, LINES).await?;
     let all = app.staking.overall().await?.standing.active_tvl;
-    let found = app.staking.providers(after, LINES).await?;
-    let next = cursor(bound, found.next.as_ref())?;
-    let path = page.path("/providers");
-    let pager = Pager { words, path: &path, later: after.is_some(), next: next.as_deref() };
-    let named = (words.providers, words.provider);
-    let content = html! {
-        @if found.rows.is_empty() {
-            (web::empty(words.no_providers, words.no_delegations_advice))
-        } @else { (parties(words, named, (&found.rows, all), provider_link)) }
-        (pager.links())
-    };
-    let content = html! {
-        h1 { (words.providers) }
-        @if after.is_none() { (page.live("providers", &content)) }
-        @else { section { (content) } }
-    };
-    let place = here("/providers", asked.cursor.as_deref());
-    Ok(page.answer(StatusCode::OK, ("/providers", &place), words.providers, &content))
+    Ok(board.answer(&page, asked, &found, all))
 }
 
 pub(super) async fn one(
@@ -62,7 +52,7 @@ pub(super) async fn one(
     let from: Option<Position> = page.place(bound, asked.cursor.as_deref())?;
     let later = from.is_some();
     let found = app.staking.provider_delegations(key, from, LINES).await?;
-    let next = cursor(bound, found.next.as_ref())?;
+    let next = cursor(bound, found.next.as_ref());
     let place = format!("/providers/{key}");
     let path = page.path(&place);
     let pager = Pager { words, path: &path, later, next: next.as_deref() };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ::staking::address::Network;
 use ::staking::delegation::State as Step;
-use ::staking::{ListPage, Listed as Line, PublicKey, RankPlace, StakerPlace};
+use ::staking::{ListPage, Listed as Line, PublicKey, StakerPlace};
 use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -14,8 +14,9 @@ use platform::http::{Path, Query};
 use serde::Deserialize;
 use web::{Messages, Pager};
 
+use super::board::Board;
 use super::page::{LINES, Listed, Page, Refused, cursor, here};
-use super::parts::{Other, delegations, parties, staker_link, state_name, sums};
+use super::parts::{Other, delegations, staker_link, state_name, sums};
 use crate::pages::kit::Visitor;
 use crate::server::App;
 
@@ -26,28 +27,17 @@ pub(super) async fn list(
 ) -> Result<Response, Refused> {
     let page = Page::open(&app, visitor).await?;
     let words = page.words();
-    let bound = ("staking.stakers", &());
-    let after: Option<RankPlace> = page.place(bound, asked.cursor.as_deref())?;
+    let board = Board {
+        list: "staking.stakers",
+        place: ("/stakers", "stakers"),
+        named: (words.stakers, words.staker),
+        none: words.no_stakers,
+        link: staker_link,
+    };
+    let asked = asked.cursor.as_deref();
+    let found = app.staking.stakers(board.after(&page, asked)?, LINES).await?;
     let all = app.staking.overall().await?.standing.active_tvl;
-    let found = app.staking.stakers(after, LINES).await?;
-    let next = cursor(bound, found.next.as_ref())?;
-    let path = page.path("/stakers");
-    let pager = Pager { words, path: &path, later: after.is_some(), next: next.as_deref() };
-    let content = html! {
-        @if found.rows.is_empty() {
-            (web::empty(words.no_stakers, words.no_delegations_advice))
-        } @else {
-            (parties(words, (words.stakers, words.staker), (&found.rows, all), staker_link))
-        }
-        (pager.links())
-    };
-    let content = html! {
-        h1 { (words.stakers) }
-        @if after.is_none() { (page.live("stakers", &content)) }
-        @else { section { (content) } }
-    };
-    let place = here("/stakers", asked.cursor.as_deref());
-    Ok(page.answer(StatusCode::OK, ("/stakers", &place), words.stakers, &content))
+    Ok(board.answer(&page, asked, &found, all))
 }
 
 /// What is asked of the list.
@@ -85,7 +75,7 @@ pub(super) async fn one(
     let after: Option<StakerPlace> = page.place(bound, asked.cursor.as_deref())?;
     let states: Vec<Step> = wanted.into_iter().collect();
     let found = app.staking.staker_delegations(key, &states, after, LINES).await?;
-    let next = cursor(bound, found.next.as_ref())?;
+    let next = cursor(bound, found.next.as_ref());
     let place = format!("/stakers/{key}");
     let sifted = wanted.map_or(place.clone(), |state| format!("{place}?state={}", state.word()));
     let path = page.path(&sifted);

@@ -134,7 +134,7 @@ async fn show(
     let before = before.map(|(millis, digest)| KeptId { millis, digest });
     let found = app.staking.kept(before, LINES).await?;
     let next = found.next.map(|id| (id.millis, id.digest));
-    let next = cursor(LIST, next.as_ref())?;
+    let next = cursor(LIST, next.as_ref());
     let path = page.path(PLACE);
     let pager = Pager { words, path: &path, later: before.is_some(), next: next.as_deref() };
     let content = html! {
