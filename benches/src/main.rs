@@ -9,6 +9,10 @@ mod store_bench;
 
 use anyhow::bail;
 
+/// As in the program that is measured.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> anyhow::Result<()> {
     let name = std::env::args().nth(1).unwrap_or_default();
     match name.as_str() {

@@ -5,6 +5,7 @@
 
 mod demo;
 mod docs;
+mod room;
 mod runner;
 mod suites;
 mod tidy;

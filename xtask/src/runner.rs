@@ -11,7 +11,7 @@ use parts::Group;
 
 use crate::suites::{self, Step, Suite};
 use crate::workspace::Workspace;
-use crate::{demo, docs, tidy};
+use crate::{demo, docs, room, tidy};
 
 /// How a suite ended.
 #[derive(Debug, PartialEq)]
@@ -33,8 +33,10 @@ struct Report {
 
 /// Runs the named suites, or all.
 pub(crate) fn run(workspace: &Workspace, names: &[String], full: bool) -> anyhow::Result<ExitCode> {
+    let chosen = suites::select(names)?;
+    room::make(workspace)?;
     let mut reports = Vec::new();
-    for suite in suites::select(names)? {
+    for suite in chosen {
         println!("\n=== {}: {}", suite.name, suite.proves);
         let report = run_suite(workspace, suite, full)?;
         println!("=== {}: {:?} in {}", suite.name, report.outcome, seconds(report.took));

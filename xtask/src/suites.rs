@@ -116,6 +116,7 @@ pub(crate) const SUITES: &[Suite] = &[
                 "--test=drift",
                 "--test=generations",
                 "--test=kill",
+                "--test=parts",
                 "--test=unknown",
             ]),
             Cargo(&[

@@ -11,6 +11,8 @@ use parts::Cache;
 pub(crate) struct Workspace {
     root: PathBuf,
     target: PathBuf,
+    /// Whether the target directory outlives the checkout.
+    is_kept: bool,
 }
 
 impl Workspace {
@@ -22,7 +24,9 @@ impl Workspace {
         let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
             .context("start this as `cargo xtask`, which says where the workspace is")?;
         let root = Path::new(&manifest).parent().context("xtask lies in the workspace")?;
-        Ok(Self { root: root.to_owned(), target: target_dir(root)? })
+        let target = target_dir(root)?;
+        let is_kept = Cache::open().is_ok_and(|cache| cache.target_dir() == target);
+        Ok(Self { root: root.to_owned(), target, is_kept })
     }
 
     /// The directory of the workspace's `Cargo.toml`.
@@ -35,11 +39,21 @@ impl Workspace {
         &self.target
     }
 
+    /// Whether that is the directory of the cache, which no checkout owns.
+    pub(crate) fn is_target_kept(&self) -> bool {
+        self.is_kept
+    }
+
     /// A call of the cargo that runs this task, in the workspace and its target directory.
     pub(crate) fn cargo(&self, arguments: &[&str]) -> Command {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
         command.args(arguments).current_dir(&self.root).env("CARGO_TARGET_DIR", &self.target);
+        if self.is_kept {
+            // A checkout that is built once gains nothing by it, and it fills the cache: more than
+            // twice of all that it builds.
+            command.env("CARGO_INCREMENTAL", "0");
+        }
         command
     }
 }

@@ -36,6 +36,10 @@ use std::process::ExitCode;
 // Numbers look the same in terminal and page.
 pub(crate) use web::format;
 
+/// Rows are small and many, and are freed by other threads than those that made them.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     cli::run(std::env::args_os())
 }

@@ -51,7 +51,7 @@ impl Staking {
         if before.done {
             return Ok(None);
         }
-        let page = self.inner.spread.entries(&overall()?, before.position.clone(), PAGE).await?;
+        let page = self.inner.tallies.entries(&overall()?, before.position.clone(), PAGE).await?;
         let hashes = page.entries.iter().filter_map(|(key, _)| key.as_slice().try_into().ok());
         let keys: Vec<([u8; 32], ())> = hashes.map(|hash| (hash, ())).collect();
         let counted = keys.len() as u64;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::derive::{STRETCH, Turn, of_entry, of_stretch};
+use crate::derive::{STRETCH, Turn, by_stretch, of_entry, part_of};
 use crate::event::{Step, Timelock};
 use crate::guarded;
 use crate::staking::{Staking, StakingError};
@@ -138,10 +138,10 @@ impl Staking {
         above: u64,
         upto: BtcHeight,
     ) -> Result<u64, StakingError> {
-        let tally = of_stretch(stretch)?;
+        let (tally, part) = (by_stretch()?, part_of(stretch));
         let (mut position, mut expired) = (None, 0);
         loop {
-            let page = self.inner.small.entries(&tally, position, PAGE).await?;
+            let page = self.inner.tallies.part_entries(&tally, &part, position, PAGE).await?;
             let due: Vec<(TxHash, Step)> = (page.entries.iter())
                 .filter_map(|(entry, _)| of_entry(entry))
                 .filter(|(height, _, _)| *height <= upto && height.0 > above)

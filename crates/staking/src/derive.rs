@@ -3,16 +3,16 @@
 //! | calculation | tally | entry | values |
 //! | --- | --- | --- | --- |
 //! | overall | `staking.overall` | hash | active and total TVL, active and total number |
-//! | finality provider | one for each | hash | the same |
-//! | staker | one for each | hash | the same, and the rank |
-//! | heights | one for each 144 blocks | height, kind, hash | what changes there |
+//! | finality provider | `staking.provider`, a part for each | hash | the same |
+//! | staker | `staking.staker`, a part for each | hash | the same, and the rank |
+//! | heights | `staking.heights`, a part for each 144 blocks | height, kind, hash | what changes there |
 //!
 //! The rank of an entry is the number of facts that are known of the delegation: it only grows.
 
 use tally::{LimitError, Set, Tally};
 
 use crate::delegation::{Counts, Delegation};
-use crate::{BtcHeight, PublicKey, Satoshi, TxHash};
+use crate::{BtcHeight, Satoshi, TxHash};
 
 /// Blocks of one stretch of heights: about a day.
 pub const STRETCH: u64 = 144;
@@ -52,14 +52,14 @@ pub(crate) fn overall() -> Result<Tally, LimitError> {
     Tally::new("staking.overall")
 }
 
-/// The tally of a finality provider.
-pub(crate) fn of_provider(PublicKey(key): PublicKey) -> Result<Tally, LimitError> {
-    Tally::of(&("staking.provider".to_owned(), key))
+/// The tally with a part for each finality provider.
+pub(crate) fn by_provider() -> Result<Tally, LimitError> {
+    Tally::new("staking.provider")
 }
 
-/// The tally of a staker.
-pub(crate) fn of_staker(PublicKey(key): PublicKey) -> Result<Tally, LimitError> {
-    Tally::of(&("staking.staker".to_owned(), key))
+/// The tally with a part for each staker.
+pub(crate) fn by_staker() -> Result<Tally, LimitError> {
+    Tally::new("staking.staker")
 }
 
 /// Who stakes: one entry for each staker, that there is one and that it is active.
@@ -72,9 +72,14 @@ pub(crate) fn providers() -> Result<Tally, LimitError> {
     Tally::new("staking.providers")
 }
 
-/// The tally of a stretch of heights.
-pub(crate) fn of_stretch(stretch: u64) -> Result<Tally, LimitError> {
-    Tally::of(&("staking.heights".to_owned(), stretch))
+/// The tally with a part for each stretch of heights.
+pub(crate) fn by_stretch() -> Result<Tally, LimitError> {
+    Tally::new("staking.heights")
+}
+
+/// The part of a stretch.
+pub(crate) fn part_of(stretch: u64) -> [u8; 8] {
+    stretch.to_be_bytes()
 }
 
 impl Counts {
@@ -167,10 +172,7 @@ pub fn moves(delegation: &Delegation) -> Vec<Move> {
 /// What is to be counted now that a delegation is what it is, and was something else.
 #[derive(Debug, Default)]
 pub(crate) struct Sets {
-    /// In tallies of many shards.
-    pub(crate) spread: Vec<Set>,
-    /// In tallies of one shard.
-    pub(crate) small: Vec<Set>,
+    pub(crate) counts: Vec<Set>,
     /// Stretches that are counted in.
     pub(crate) stretches: Vec<u64>,
     /// Whether the staker's sums change.
@@ -192,20 +194,21 @@ pub(crate) fn sets(
     for calculation in calculations {
         match calculation {
             Calculation::OverallStats if counts_change => {
-                sets.spread.push(Set::new(&overall()?, entry, rank, &values)?);
+                sets.counts.push(Set::new(&overall()?, entry, rank, &values)?);
             }
             Calculation::FinalityProvider if counts_change => {
-                let tally = of_provider(staked.provider)?;
-                sets.small.push(Set::new(&tally, entry, rank, &values)?);
+                let provider = &staked.provider.0;
+                sets.counts.push(Set::of_part(&by_provider()?, provider, entry, rank, &values)?);
                 if before.staked.is_none() {
-                    sets.spread.push(Set::new(&providers()?, &staked.provider.0, 1, &[1])?);
+                    sets.counts.push(Set::new(&providers()?, provider, 1, &[1])?);
                 }
             }
             Calculation::Staker if counts_change => {
                 let [active_tvl, total_tvl, active, total] = values;
                 // The ranks add up to a rank of the staker's own sums.
                 let values = [active_tvl, total_tvl, active, total, i128::from(rank)];
-                sets.small.push(Set::new(&of_staker(staked.staker)?, entry, rank, &values)?);
+                let staker = &staked.staker.0;
+                sets.counts.push(Set::of_part(&by_staker()?, staker, entry, rank, &values)?);
                 sets.of_staker = true;
             }
             Calculation::Heights => height_sets(hash, before, after, &mut sets)?,
@@ -225,7 +228,8 @@ fn height_sets(
     for turn in moves(after).into_iter().filter(|turn| !known.contains(turn)) {
         let stretch = turn.height.0 / STRETCH;
         let entry = entry_of(turn.height, turn.turn, hash);
-        sets.small.push(Set::new(&of_stretch(stretch)?, &entry, after.rank(), &turn.values)?);
+        let (part, rank) = (part_of(stretch), after.rank());
+        sets.counts.push(Set::of_part(&by_stretch()?, &part, &entry, rank, &turn.values)?);
         sets.stretches.push(stretch);
     }
     Ok(())

@@ -4,7 +4,7 @@
 //! sum of all stretches before its own, and of those entries of its own that are not above it.
 
 use crate::BtcHeight;
-use crate::derive::{STRETCH, of_entry, of_stretch};
+use crate::derive::{STRETCH, by_stretch, of_entry, part_of};
 use crate::staking::{Staking, StakingError};
 use crate::tables::{Directory, Standing};
 
@@ -95,9 +95,8 @@ impl Staking {
         &self,
         stretches: &[u64],
     ) -> Result<Vec<(u64, tally::Values)>, StakingError> {
-        let tallies =
-            stretches.iter().map(|stretch| of_stretch(*stretch)).collect::<Result<Vec<_>, _>>()?;
-        let sums = self.inner.small.sums_many(&tallies).await?;
+        let parts: Vec<_> = stretches.iter().map(|stretch| part_of(*stretch)).collect();
+        let sums = self.inner.tallies.part_sums(&by_stretch()?, &parts).await?;
         Ok(stretches.iter().copied().zip(sums.into_iter().map(|sums| sums.values)).collect())
     }
 
@@ -108,9 +107,9 @@ impl Staking {
         upto: BtcHeight,
         running: &mut Running,
     ) -> Result<(), StakingError> {
-        let (tally, mut position) = (of_stretch(stretch)?, None);
+        let (tally, part, mut position) = (by_stretch()?, part_of(stretch), None);
         loop {
-            let page = self.inner.small.entries(&tally, position, PAGE).await?;
+            let page = self.inner.tallies.part_entries(&tally, &part, position, PAGE).await?;
             for (entry, counted) in &page.entries {
                 if of_entry(entry).is_some_and(|(height, _, _)| height <= upto) {
                     running.add(&counted.values);

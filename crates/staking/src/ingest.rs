@@ -16,6 +16,7 @@ use futures_util::{StreamExt as _, stream};
 use index::new_op;
 use platform::events::NewEvent;
 use serde_json::json;
+use store::Versioned;
 
 use crate::bitcoin::{Confirmed, Info};
 use crate::delegation::{Delegation, Outcome, StepError};
@@ -30,7 +31,7 @@ use crate::together::LARGE;
 use crate::{BtcHeight, TxHash};
 
 /// Delegations that are changed at the same time.
-const IN_FLIGHT: usize = 256;
+const IN_FLIGHT: usize = 2048;
 /// Changed delegations that one event names at the most.
 const TOLD: usize = 50;
 /// Milliseconds of an hour.
@@ -234,7 +235,13 @@ impl Staking {
         height: BtcHeight,
         until: Instant,
     ) -> Result<(Answers, Vec<Change>), StakingError> {
-        let work = steps.into_iter().map(|(hash, steps)| self.change(hash, steps, height, until));
+        if steps.is_empty() {
+            return Ok(Default::default());
+        }
+        let keys: Vec<([u8; 32], ())> = steps.keys().map(|hash| (hash.0, ())).collect();
+        let seen = self.inner.store.get_many_versioned(&DELEGATIONS, &keys).await?;
+        let work = (steps.into_iter().zip(seen))
+            .map(|((hash, steps), seen)| self.change(hash, steps, seen, height, until));
         let mut work = stream::iter(work).buffer_unordered(IN_FLIGHT);
         let (mut answers, mut changes) = (Vec::new(), Vec::new());
         while let Some(done) = work.next().await {
@@ -250,10 +257,12 @@ impl Staking {
         &self,
         hash: TxHash,
         steps: Vec<Numbered>,
+        seen: Versioned<Delegation>,
         height: BtcHeight,
         until: Instant,
     ) -> Result<(Answers, Option<Change>), StakingError> {
-        guarded::change(&self.inner.store, &DELEGATIONS, (&hash.0, &()), |found| {
+        let store = &self.inner.store;
+        guarded::change_seen(store, &DELEGATIONS, (&hash.0, &()), seen, |found| {
             let before: Delegation = found.unwrap_or_default();
             let mut after = before.clone();
             let answers: Answers =

@@ -4,10 +4,11 @@ use std::cmp::Reverse;
 use std::ops::Bound;
 
 use store::{Order, PageRequest, Sequenced};
-use tally::{Position, Sums, Tally};
+use tally::{Counted, Position, Sums};
 
 use crate::delegation::{Delegation, State};
 use crate::derive::{self, Calculation, STRETCH};
+use crate::event::Staked;
 use crate::staking::{Staking, StakingError};
 use crate::tables::{
     ADDRESSES, BOARD, BOARD_LISTS, BY_STAKER, DELEGATIONS, DIRECTORY, Directory, STAKER_BUCKET,
@@ -78,7 +79,7 @@ impl Staking {
     /// When the store cannot be read.
     pub async fn overall(&self) -> Result<Overall, StakingError> {
         let tallies = [derive::overall()?, derive::stakers()?];
-        let sums = self.inner.spread.sums_many(&tallies).await?;
+        let sums = self.inner.tallies.sums_many(&tallies).await?;
         let bitcoin = self.bitcoin().await?;
         let (standing, stakers) = match sums.as_slice() {
             [overall, stakers] => (standing(overall), stakers.clone()),
@@ -111,8 +112,8 @@ impl Staking {
     /// # Errors
     /// When the store cannot be read.
     pub async fn staker(&self, key: PublicKey) -> Result<Option<Standing>, StakingError> {
-        let sums = self.inner.small.sums(&derive::of_staker(key)?).await?;
-        Ok((sums.entries > 0).then(|| standing(&sums)))
+        let sums = self.inner.tallies.part_sums(&derive::by_staker()?, &[key.0]).await?;
+        Ok(sums.first().filter(|sums| sums.entries > 0).map(standing))
     }
 
     /// Sums of a finality provider; none when nobody ever staked with it.
@@ -120,8 +121,8 @@ impl Staking {
     /// # Errors
     /// When the store cannot be read.
     pub async fn provider(&self, key: PublicKey) -> Result<Option<Standing>, StakingError> {
-        let sums = self.inner.small.sums(&derive::of_provider(key)?).await?;
-        Ok((sums.entries > 0).then(|| standing(&sums)))
+        let sums = self.inner.tallies.part_sums(&derive::by_provider()?, &[key.0]).await?;
+        Ok(sums.first().filter(|sums| sums.entries > 0).map(standing))
     }
 
     /// Finality providers by what is staked with them, then by key.
@@ -146,20 +147,17 @@ impl Staking {
     /// All finality providers, in no order.
     pub(crate) async fn all_providers(&self) -> Result<Vec<(PublicKey, Standing)>, StakingError> {
         let (tally, mut position) = (derive::providers()?, None);
-        let mut keys: Vec<PublicKey> = Vec::new();
+        let mut keys: Vec<[u8; 32]> = Vec::new();
         loop {
-            let page = self.inner.spread.entries(&tally, position, 1000).await?;
-            let found = page.entries.iter().filter_map(|(key, _)| key.as_slice().try_into().ok());
-            keys.extend(found.map(PublicKey));
+            let page = self.inner.tallies.entries(&tally, position, 1000).await?;
+            keys.extend(page.entries.iter().filter_map(|(k, _)| <[u8; 32]>::try_from(&k[..]).ok()));
             position = page.next;
             if position.is_none() || keys.len() >= PROVIDERS {
                 break;
             }
         }
-        let tallies =
-            keys.iter().map(|key| derive::of_provider(*key)).collect::<Result<Vec<_>, _>>()?;
-        let sums = self.inner.small.sums_many(&tallies).await?;
-        Ok(keys.into_iter().zip(sums.iter().map(standing)).collect())
+        let sums = self.inner.tallies.part_sums(&derive::by_provider()?, &keys).await?;
+        Ok(keys.into_iter().map(PublicKey).zip(sums.iter().map(standing)).collect())
     }
 
     /// Stakers by what they have staked, then by key.
@@ -289,8 +287,8 @@ impl Staking {
         from: Option<Position>,
         limit: usize,
     ) -> Result<ListPage<Listed, Position>, StakingError> {
-        let tally = derive::of_provider(key)?;
-        let page = self.inner.small.entries(&tally, from, limit.clamp(1, PAGE)).await?;
+        let (tally, limit) = (derive::by_provider()?, limit.clamp(1, PAGE));
+        let page = self.inner.tallies.part_entries(&tally, &key.0, from, limit).await?;
         let hashes = page.entries.iter().filter_map(|(key, _)| key.as_slice().try_into().ok());
         let places: Vec<StakerPlace> = hashes.map(|hash| (0, hash)).collect();
         let found = self.delegations(&places).await?.into_iter();
@@ -319,20 +317,8 @@ impl Staking {
         let Some(delegation) = self.delegation(hash).await? else { return Ok(None) };
         let Some(staked) = &delegation.staked else { return Ok(None) };
         let mut performed = Vec::new();
-        let begins = derive::entry_of(staked.start, derive::Turn::Begins, hash);
-        let stretch = derive::of_stretch(staked.start.0 / STRETCH)?;
         for calculation in Calculation::ALL {
-            let (tallies, tally, entry): (_, Tally, &[u8]) = match calculation {
-                Calculation::OverallStats => (&self.inner.spread, derive::overall()?, &hash.0),
-                Calculation::FinalityProvider => {
-                    (&self.inner.small, derive::of_provider(staked.provider)?, &hash.0)
-                }
-                Calculation::Staker => {
-                    (&self.inner.small, derive::of_staker(staked.staker)?, &hash.0)
-                }
-                Calculation::Heights => (&self.inner.small, stretch.clone(), &begins),
-            };
-            let counted = tallies.entry(&tally, entry).await?;
+            let counted = self.counted_in(calculation, hash, staked).await?;
             let done = match state {
                 LockState::Active => counted.is_some(),
                 // A stake that never counted has nothing to subtract, and that is done at once.
@@ -345,6 +331,30 @@ impl Staking {
             performed.push((calculation, done));
         }
         Ok(Some(performed))
+    }
+
+    /// What a calculation counts of a delegation.
+    async fn counted_in(
+        &self,
+        calculation: Calculation,
+        hash: TxHash,
+        staked: &Staked,
+    ) -> Result<Option<Counted>, StakingError> {
+        let (tallies, entry) = (&self.inner.tallies, &hash.0);
+        Ok(match calculation {
+            Calculation::OverallStats => tallies.entry(&derive::overall()?, entry).await?,
+            Calculation::FinalityProvider => {
+                tallies.part_entry(&derive::by_provider()?, &staked.provider.0, entry).await?
+            }
+            Calculation::Staker => {
+                tallies.part_entry(&derive::by_staker()?, &staked.staker.0, entry).await?
+            }
+            Calculation::Heights => {
+                let begins = derive::entry_of(staked.start, derive::Turn::Begins, hash);
+                let part = derive::part_of(staked.start.0 / STRETCH);
+                tallies.part_entry(&derive::by_stretch()?, &part, &begins).await?
+            }
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tally::{RaiseError, Tally};
 
-use crate::derive::{overall, providers, stakers};
+use crate::derive::{by_provider, by_staker, by_stretch, overall, providers, stakers};
 use crate::guarded;
 use crate::staking::{Staking, StakingError};
 use crate::tables::{Recorded, SETTINGS};
@@ -30,7 +30,8 @@ impl Staking {
         if !self.record_shards(shards).await? {
             return Ok(());
         }
-        for tally in [overall()?, stakers()?, providers()?] {
+        let parts = [by_provider()?, by_staker()?, by_stretch()?];
+        for tally in parts.into_iter().chain([overall()?, stakers()?, providers()?]) {
             self.raise(&tally, shards).await?;
         }
         tracing::info!(shards, "the statistics have as many shards now");
@@ -39,9 +40,9 @@ impl Staking {
 
     /// A tally that filled up has raised its own shards, perhaps beyond the setting.
     async fn raise(&self, tally: &Tally, shards: u16) -> Result<(), StakingError> {
-        let spread = &self.inner.spread;
-        if spread.shards(tally).await?.last().is_none_or(|now| *now < shards) {
-            spread.raise(tally, shards).await?;
+        let tallies = &self.inner.tallies;
+        if tallies.shards(tally).await?.last().is_none_or(|now| *now < shards) {
+            tallies.raise(tally, shards).await?;
         }
         Ok(())
     }

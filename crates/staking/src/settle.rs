@@ -8,7 +8,7 @@ use store::{PageRequest, Row, Sequenced};
 use tally::{Set, SetError, Sums};
 
 use crate::delegation::Delegation;
-use crate::derive::{Calculation, of_staker, sets, stakers};
+use crate::derive::{Calculation, by_staker, sets, stakers};
 use crate::staking::{Staking, StakingError};
 use crate::tables::{BOARD, BOARD_LISTS, BY_STAKER, DIRECTORY, Directory, Standing};
 use crate::{PublicKey, TxHash, address, query};
@@ -33,13 +33,12 @@ impl Staking {
         changes: &[Change],
         calculations: &[Calculation],
     ) -> Result<(), StakingError> {
-        let (mut spread, mut small) = (Vec::new(), Vec::new());
+        let mut counts = Vec::new();
         let (mut stretches, mut of_stakers) = (BTreeSet::new(), BTreeSet::new());
         let mut rows = Vec::new();
         for Change { hash, before, after } in changes {
             let sets = sets(*hash, before, after, calculations)?;
-            spread.extend(sets.spread);
-            small.extend(sets.small);
+            counts.extend(sets.counts);
             stretches.extend(sets.stretches);
             let Some(staked) = after.staked.as_ref().filter(|_| sets.of_staker) else { continue };
             of_stakers.insert(staked.staker);
@@ -49,14 +48,12 @@ impl Staking {
             }
         }
         rows.extend(self.address_rows(&of_stakers)?);
-        let inner = &self.inner;
-        let (listed, spread, small) = tokio::join!(
+        let (listed, counted) = tokio::join!(
             self.list(Directory::Heights, stretches, rows),
-            inner.spread.set_many(spread),
-            inner.small.set_many(small)
+            self.inner.tallies.set_many(counts)
         );
         listed?;
-        for answer in spread.into_iter().chain(small) {
+        for answer in counted {
             let _ = answer?;
         }
         let of_stakers: Vec<PublicKey> = of_stakers.into_iter().collect();
@@ -114,8 +111,8 @@ impl Staking {
     async fn rank_stakers(&self, keys: &[PublicKey]) -> Result<(), StakingError> {
         let mut keys = keys.to_vec();
         for reading in 1.. {
-            let tallies = keys.iter().map(|key| of_staker(*key)).collect::<Result<Vec<_>, _>>()?;
-            let sums = self.inner.small.sums_many(&tallies).await?;
+            let parts: Vec<[u8; 32]> = keys.iter().map(|key| key.0).collect();
+            let sums = self.inner.tallies.part_sums(&by_staker()?, &parts).await?;
             let standings: Vec<(PublicKey, u64, Standing)> = (keys.iter().zip(&sums))
                 .filter_map(|(key, sums)| standing(sums).map(|(rank, at)| (*key, rank, at)))
                 .filter(|(_, _, standing)| standing.total_delegations > 0)
@@ -148,7 +145,7 @@ impl Staking {
             });
             futures_util::future::try_join_all(lists).await
         };
-        let (counted, placed) = tokio::join!(self.inner.spread.set_many(sets), place);
+        let (counted, placed) = tokio::join!(self.inner.tallies.set_many(sets), place);
         placed?;
         for answer in counted {
             let _ = answer?;

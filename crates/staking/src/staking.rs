@@ -94,11 +94,7 @@ pub(crate) struct Inner {
     pub(crate) clock: Clock,
     pub(crate) events: Option<Events>,
     pub(crate) settings: Settings,
-    /// Tallies that everything counts in, over many shards.
-    pub(crate) spread: Tallies,
-    /// Tallies of one staker, one provider or one stretch of heights: one shard each until it is
-    /// full, so that their entries are in order and their sums of one moment.
-    pub(crate) small: Tallies,
+    pub(crate) tallies: Tallies,
     pub(crate) lists: Lists,
     /// Bitcoin rose, and timelocks may have passed.
     pub(crate) risen: Notify,
@@ -120,14 +116,12 @@ impl Staking {
         events: Option<Events>,
         settings: Settings,
     ) -> Result<Self, StakingError> {
-        let spread = tally::Settings { shards: settings.shards, ..tally::Settings::default() };
-        let small = tally::Settings { shards: 1, ..tally::Settings::default() };
+        let shards = tally::Settings { shards: settings.shards, ..tally::Settings::default() };
         let inner = Inner {
             clock,
             events,
             settings,
-            spread: Tallies::new(store.clone(), spread)?,
-            small: Tallies::new(store.clone(), small)?,
+            tallies: Tallies::new(store.clone(), shards)?,
             lists: Lists::new(store.clone()),
             risen: Notify::new(),
             listed: Memory::default(),

@@ -159,16 +159,16 @@ impl Staking {
     ) -> Result<(), StakingError> {
         let stakers: Vec<_> = counted.stakers.iter().collect();
         for some in stakers.chunks(TALLIES) {
-            let tallies = some.iter().map(|(key, _)| derive::of_staker(**key));
-            let sums = self.inner.small.sums_many(&tallies.collect::<Result<Vec<_>, _>>()?).await?;
+            let keys: Vec<[u8; 32]> = some.iter().map(|(key, _)| key.0).collect();
+            let sums = self.inner.tallies.part_sums(&derive::by_staker()?, &keys).await?;
             for ((key, expected), sums) in some.iter().zip(sums) {
                 audit.compare(&format!("staker {key}"), *expected, &standing(&sums));
             }
         }
         let providers: Vec<_> = counted.providers.iter().collect();
         for some in providers.chunks(TALLIES) {
-            let tallies = some.iter().map(|(key, _)| derive::of_provider(**key));
-            let sums = self.inner.small.sums_many(&tallies.collect::<Result<Vec<_>, _>>()?).await?;
+            let keys: Vec<[u8; 32]> = some.iter().map(|(key, _)| key.0).collect();
+            let sums = self.inner.tallies.part_sums(&derive::by_provider()?, &keys).await?;
             for ((key, expected), sums) in some.iter().zip(sums) {
                 audit.compare(&format!("provider {key}"), *expected, &standing(&sums));
             }
@@ -183,8 +183,8 @@ impl Staking {
     ) -> Result<(), StakingError> {
         let stretches: Vec<_> = counted.stretches.iter().collect();
         for some in stretches.chunks(TALLIES) {
-            let tallies = some.iter().map(|(stretch, _)| derive::of_stretch(**stretch));
-            let sums = self.inner.small.sums_many(&tallies.collect::<Result<Vec<_>, _>>()?).await?;
+            let parts: Vec<_> = some.iter().map(|(s, _)| derive::part_of(**s)).collect();
+            let sums = self.inner.tallies.part_sums(&derive::by_stretch()?, &parts).await?;
             for ((stretch, expected), sums) in some.iter().zip(sums) {
                 let stored = [0, 1, 2, 3].map(|column| sums.values.get(column));
                 let first = *stretch * STRETCH;

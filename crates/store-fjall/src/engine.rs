@@ -1,6 +1,7 @@
 //! The four verbs.
 
 use std::ops::Bound as End;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use bytes::Bytes;
@@ -17,7 +18,7 @@ use crate::in_flight::InFlight;
 use crate::layout;
 use crate::lock::DirectoryLock;
 use crate::metrics::Metrics;
-use crate::writer::{Current, Request, Writer, check_commit, gone};
+use crate::writer::{Current, Looked, Request, Writer, check_commit, gone};
 use crate::{Options, bulk};
 
 /// Rows a page makes room for at once.
@@ -42,6 +43,8 @@ pub(crate) struct Shared {
     pub(crate) meta: Keyspace,
     pub(crate) metrics: Metrics,
     pub(crate) options: Options,
+    /// The last batch that readers see.
+    pub(crate) written: AtomicU64,
     /// Which batch is being written.
     pub(crate) in_flight: InFlight,
     // Last, so that the directory is let go only when the database is closed.
@@ -116,12 +119,21 @@ impl FjallEngine {
             }
             return Ok(answers);
         };
+        // Rows of one partition are usually asked for together, and have one version.
+        let mut last: Option<(&[u8], Version)> = None;
         for key in keys {
             let row = layout::guarded_row(key.partition(), key.sort());
             let value = snapshot.get(keyspace, row).map_err(failed)?.map(Bytes::from);
-            let version = snapshot.get(keyspace, layout::version_key(key.partition()));
-            let version = version.map_err(failed)?.and_then(|bytes| layout::decode_version(&bytes));
-            answers.push(Found { version: version.unwrap_or_default(), value });
+            let version = match last.filter(|(partition, _)| *partition == key.partition()) {
+                Some((_, version)) => version,
+                None => {
+                    let version = snapshot.get(keyspace, layout::version_key(key.partition()));
+                    let version = version.map_err(failed)?;
+                    version.and_then(|bytes| layout::decode_version(&bytes)).unwrap_or_default()
+                }
+            };
+            last = Some((key.partition(), version));
+            answers.push(Found { version, value });
         }
         Ok(answers)
     }
@@ -192,8 +204,9 @@ impl FjallEngine {
     async fn commit_changes(&self, commit: Commit) -> Result<Committed, CommitError> {
         let table = commit.table.name();
         let keyspace = self.shared.table(commit.table).ok_or(CommitError::NoTable { table })?;
-        // Looking first keeps hopeless commits out of the queue and warms the cache for the others;
-        // the writer looks again.
+        // Looking first keeps hopeless commits out of the queue, and the writer from looking again
+        // at partitions that nobody has changed since.
+        let written = self.shared.written.load(Ordering::Acquire);
         let looked = check_commit(&keyspace, &commit, None);
         let metrics = &self.shared.metrics;
         match looked {
@@ -208,7 +221,8 @@ impl FjallEngine {
             Ok(Current::Expected) => {}
         }
         let (done, answer) = oneshot::channel();
-        self.writer.send(Request::Commit { commit, done }).await?;
+        let looked = Looked { commit, written };
+        self.writer.send(Request::Commit { looked, done }).await?;
         let answer = answer.await.map_err(|_| CommitError::Unknown(gone()))?;
         if matches!(answer, Err(CommitError::Conflict { .. })) {
             Metrics::add(&metrics.conflicts, 1);

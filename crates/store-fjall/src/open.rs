@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, RwLock};
 use std::time::Instant;
 
@@ -60,6 +61,7 @@ impl FjallEngine {
             meta,
             metrics: Metrics::default(),
             options: options.clone(),
+            written: AtomicU64::new(last),
             in_flight: InFlight::default(),
             _lock: lock,
         });

@@ -10,6 +10,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -50,8 +51,15 @@ const ROW_OVERHEAD: usize = 21;
 /// One thing to write.
 pub(crate) enum Request {
     Put { rows: Vec<Row>, done: oneshot::Sender<Result<(), PutError>> },
-    Commit { commit: Commit, done: oneshot::Sender<Result<Committed, CommitError>> },
+    Commit { looked: Looked, done: oneshot::Sender<Result<Committed, CommitError>> },
     Meta { pairs: Vec<(Vec<u8>, Vec<u8>)>, done: std::sync::mpsc::Sender<Result<(), EngineError>> },
+}
+
+/// A commit that met what it expects when somebody looked.
+pub(crate) struct Looked {
+    pub(crate) commit: Commit,
+    /// The last batch that was written before the look.
+    pub(crate) written: u64,
 }
 
 /// The way to the writing thread.
@@ -78,6 +86,7 @@ impl Writer {
             unflushed: 0,
             dirty: HashMap::new(),
             rewrites: HashMap::new(),
+            forgotten: last,
             deletes: HashMap::new(),
             crowded: HashMap::new(),
         };
@@ -139,11 +148,21 @@ struct WriterThread {
     /// Tables with rows that only the journal holds.
     dirty: HashMap<&'static str, Keyspace>,
     /// Commits to each partition since its table was flushed; as many as `FLUSH_BYTES` hold.
-    rewrites: HashMap<&'static str, HashMap<Bytes, u32>>,
+    rewrites: HashMap<&'static str, HashMap<Bytes, Rewrites>>,
+    /// The batch up to which commits may be missing in `rewrites`.
+    forgotten: u64,
     /// Rows deleted from each table since it was flushed.
     deletes: HashMap<&'static str, u32>,
     /// Tables with a partition that reached `FLUSH_REWRITES`, or at `FLUSH_DELETES` themselves.
     crowded: HashMap<&'static str, Keyspace>,
+}
+
+/// Commits to one partition.
+#[derive(Default)]
+struct Rewrites {
+    count: u32,
+    /// The batch of the last one.
+    last: u64,
 }
 
 /// The answer of one request, ready to be sent once its batch is synced.
@@ -210,7 +229,7 @@ impl WriterThread {
                 Ok(()) => group.answers.push(Answer::Put(done)),
                 Err(error) => drop(done.send(Err(error))),
             },
-            Request::Commit { commit, done } => match self.gather_commit(group, commit) {
+            Request::Commit { looked, done } => match self.gather_commit(group, looked) {
                 Ok(Gathered::Known(committed)) => drop(done.send(Ok(committed))),
                 Ok(Gathered::New(committed) | Gathered::Twin(committed)) => {
                     group.answers.push(Answer::Commit(done, committed));
@@ -267,7 +286,7 @@ impl WriterThread {
     fn gather_commit(
         &mut self,
         group: &mut Group,
-        commit: Commit,
+        Looked { commit, written }: Looked,
     ) -> Result<Gathered, CommitError> {
         if let Some(failed) = &self.failed {
             return Err(failed.clone().into());
@@ -281,23 +300,32 @@ impl WriterThread {
             // Its twin is in this very batch: it is done, or not, together with it.
             return Ok(Gathered::Twin(Committed { repeated: true, ..twin.clone() }));
         }
-        let pending = group.versions.get(&(name, partition.clone())).copied();
-        let current = check_commit(&keyspace, &commit, pending)?;
-        let version = match current {
-            Current::Repeated(committed) => return Ok(Gathered::Known(committed)),
-            Current::Expected => commit.expected.next(),
-        };
+        if self.is_changed_since(written, name, &partition) {
+            let pending = group.versions.get(&(name, partition.clone())).copied();
+            if let Current::Repeated(committed) = check_commit(&keyspace, &commit, pending)? {
+                return Ok(Gathered::Known(committed));
+            }
+        }
+        let version = commit.expected.next();
         let committed = Committed { version, result: commit.result.clone(), repeated: false };
         group.versions.insert((name, partition.clone()), version);
         let rewrites = self.rewrites.entry(name).or_default().entry(partition).or_default();
-        *rewrites += 1;
-        if *rewrites == FLUSH_REWRITES {
+        rewrites.count += 1;
+        rewrites.last = self.last + 1;
+        if rewrites.count == FLUSH_REWRITES {
             self.crowded.insert(name, keyspace.clone());
         }
         group.operations.insert(operation, committed.clone());
         self.dirty.insert(name, keyspace.clone());
         add_commit(group, &keyspace, commit, version, self.shared.options.operation_age);
         Ok(Gathered::New(committed))
+    }
+
+    /// Whether a partition may have been committed to after a batch, or is in the one that is being
+    /// gathered. If not, who looked then need not look again: looking is most of a commit's work.
+    fn is_changed_since(&self, written: u64, table: &str, partition: &Bytes) -> bool {
+        let rewrites = self.rewrites.get(table).and_then(|partitions| partitions.get(partition));
+        written < self.forgotten || rewrites.is_some_and(|rewrites| rewrites.last > written)
     }
 
     fn write(&mut self, group: Group) {
@@ -341,6 +369,7 @@ impl WriterThread {
         batch.insert(&self.shared.marker, MARKER_KEY, marker);
         batch.commit().map_err(failed)?;
         drop(in_flight);
+        self.shared.written.store(self.last, Ordering::Release);
         self.acknowledged.write(self.last).map_err(|error| failed(error.into()))
     }
 
@@ -348,6 +377,7 @@ impl WriterThread {
     /// dropped.
     fn flush(&mut self) {
         self.unflushed = 0;
+        self.forgotten = self.last;
         self.rewrites.clear();
         self.deletes.clear();
         self.crowded.clear();
@@ -358,6 +388,7 @@ impl WriterThread {
 
     /// Starts writing the tables out in which one partition was rewritten again and again.
     fn flush_crowded(&mut self) {
+        self.forgotten = self.last;
         for (name, keyspace) in self.crowded.drain() {
             self.rewrites.remove(name);
             self.deletes.remove(name);
@@ -429,6 +460,10 @@ pub(crate) fn check_commit(
             stored.and_then(|bytes| layout::decode_version(&bytes)).unwrap_or_default()
         }
     };
+    if current == Version::NEVER && commit.expected == current {
+        // Nothing was ever done here.
+        return Ok(Current::Expected);
+    }
     let done = keyspace.get(layout::operation_key(partition, commit.op)).map_err(failed)?;
     let done = done.and_then(|bytes| Operation::decode(&bytes.into()));
     if let Some(done) = done.filter(|done| done.expires >= now()) {

@@ -140,6 +140,20 @@ impl Store {
         decode(first)
     }
 
+    /// Many rows, each with the version of its partition: what a writer needs before many commits.
+    ///
+    /// # Errors
+    /// On a limit, a row that cannot be read, or a failing engine.
+    pub async fn get_many_versioned<P: Partition, S: KeyPart, V: Value>(
+        &self,
+        table: &'static Table<P, S, V>,
+        keys: &[(P, S)],
+    ) -> Result<Vec<Versioned<V>>, ReadError> {
+        let keys = keys.iter().map(|(p, s)| table.key(p, s)).collect::<Result<Vec<_>, _>>()?;
+        let found = self.get_raw(table.def(), &keys, Read::Serial).await?;
+        found.into_iter().map(decode).collect()
+    }
+
     /// Rows of one partition, in order.
     ///
     /// # Errors

@@ -63,6 +63,7 @@ mod gather;
 mod generations;
 pub mod limits;
 mod name;
+mod pages;
 mod plan;
 mod raise;
 mod read;
@@ -78,7 +79,8 @@ mod write;
 
 pub use error::{LimitError, RaiseError, SetError, SumError};
 pub use name::Tally;
-pub use read::{EntriesError, EntryPage, Position, Sums};
+pub use pages::{EntriesError, EntryPage, Position};
+pub use read::Sums;
 pub use recount::Recount;
 pub use set::{Outcome, Set};
 pub use settings::Settings;

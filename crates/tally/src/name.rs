@@ -65,20 +65,49 @@ impl KeyPart for Tally {
     }
 }
 
-/// The key of an entry inside its tally, 1 to [`limits::ENTRY_BYTES`] bytes. Cheap to clone.
+/// The key of a part of a tally, 1 to [`limits::PART_BYTES`] bytes. Cheap to clone.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Entry(pub(crate) Arc<Vec<u8>>);
+pub(crate) struct Part(pub(crate) Arc<Vec<u8>>);
+
+impl Part {
+    pub(crate) fn new(bytes: &[u8]) -> Result<Self, LimitError> {
+        LimitError::check("a part", bytes.len(), 1, limits::PART_BYTES)?;
+        Ok(Self(Arc::new(bytes.to_vec())))
+    }
+}
+
+impl fmt::Debug for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        readable(&self.0, f)
+    }
+}
+
+/// An entry inside its tally: a key of 1 to [`limits::ENTRY_BYTES`] bytes, and the part it belongs
+/// to, if its tally has parts. Cheap to clone.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Entry {
+    pub(crate) part: Option<Part>,
+    pub(crate) key: Arc<Vec<u8>>,
+}
 
 impl Entry {
-    pub(crate) fn new(bytes: &[u8]) -> Result<Self, LimitError> {
-        LimitError::check("an entry", bytes.len(), 1, limits::ENTRY_BYTES)?;
-        Ok(Self(Arc::new(bytes.to_vec())))
+    pub(crate) fn new(part: Option<&[u8]>, key: &[u8]) -> Result<Self, LimitError> {
+        LimitError::check("an entry", key.len(), 1, limits::ENTRY_BYTES)?;
+        Ok(Self { part: part.map(Part::new).transpose()?, key: Arc::new(key.to_vec()) })
+    }
+
+    /// What its shard is a function of: the entries of a part stand together.
+    pub(crate) fn home(&self) -> &[u8] {
+        self.part.as_ref().map_or(&self.key, |Part(part)| part)
     }
 }
 
 impl fmt::Debug for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        readable(&self.0, f)
+        if let Some(part) = &self.part {
+            write!(f, "{part:?}/")?;
+        }
+        readable(&self.key, f)
     }
 }
 

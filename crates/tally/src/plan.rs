@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use store::Change;
 
-use crate::name::Entry;
+use crate::name::{Entry, Part};
 use crate::set::{Rank, Set};
 use crate::tables::{Counted, Record, RowName, SHARDS, Sum};
 use crate::{Outcome, SetError};
@@ -33,27 +33,43 @@ pub(crate) enum Why {
 pub(crate) struct Plan {
     pub(crate) answers: Vec<Answer>,
     sum: Sum,
-    entries: HashMap<Entry, State>,
+    parts: HashMap<Part, State<Sum>>,
+    entries: HashMap<Entry, State<Counted>>,
 }
 
-#[derive(Debug)]
-struct State {
-    counted: Counted,
+/// What a shard holds, with what the plan has changed of it.
+#[derive(Debug, Default)]
+pub(crate) struct Stored {
+    pub(crate) sum: Sum,
+    pub(crate) parts: Vec<(Part, Sum)>,
+    pub(crate) entries: Vec<(Entry, Counted)>,
+}
+
+#[derive(Debug, Default)]
+struct State<T> {
+    row: T,
     changed: bool,
 }
 
+impl<T> State<T> {
+    fn unchanged<K>((key, row): (K, T)) -> (K, Self) {
+        (key, Self { row, changed: false })
+    }
+}
+
 impl Plan {
-    /// Plans `sets`, one after the other, on a shard with this sum and these of its entries.
-    /// `bound` is the number of entries at which it is full.
+    /// Plans `sets`, one after the other, on a shard of which these rows are known: its sum, and
+    /// those of the entries and their parts that are there. `bound` is the number of rows at which
+    /// it is full.
     pub(crate) fn new<'a>(
-        sum: Sum,
-        stored: impl IntoIterator<Item = (Entry, Counted)>,
+        stored: Stored,
         sets: impl IntoIterator<Item = &'a Set>,
         bound: u64,
     ) -> Self {
-        let unchanged = |(entry, counted)| (entry, State { counted, changed: false });
-        let entries = stored.into_iter().map(unchanged).collect();
-        let mut plan = Self { answers: Vec::new(), sum, entries };
+        let Stored { sum, parts, entries } = stored;
+        let parts = parts.into_iter().map(State::unchanged).collect();
+        let entries = entries.into_iter().map(State::unchanged).collect();
+        let mut plan = Self { answers: Vec::new(), sum, parts, entries };
         for set in sets {
             let answer = plan.answer(set, bound);
             plan.answers.push(answer);
@@ -66,10 +82,16 @@ impl Plan {
         let changed = self.entries.iter().filter(|(_, state)| state.changed);
         let mut changes: Vec<Change> = changed
             .map(|(entry, state)| {
-                let record = Record::Entry(state.counted.clone());
+                let record = Record::Entry(state.row.clone());
                 SHARDS.insert(&RowName::Entry(entry.clone()), &record)
             })
             .collect();
+        changes.extend(self.parts.iter().filter(|(_, state)| state.changed).map(
+            |(part, state)| {
+                let record = Record::Sum(state.row.clone());
+                SHARDS.insert(&RowName::Part(part.clone()), &record)
+            },
+        ));
         if !changes.is_empty() {
             changes.push(SHARDS.insert(&RowName::Sum, &Record::Sum(self.sum.clone())));
         }
@@ -77,12 +99,14 @@ impl Plan {
     }
 
     fn answer(&mut self, set: &Set, bound: u64) -> Answer {
-        let stored = self.entries.get(&set.entry).map(|state| state.counted.clone());
+        let stored = self.entries.get(&set.entry).map(|state| state.row.clone());
         let Some(stored) = stored else {
             if self.sum.sealed {
                 return Answer::Elsewhere(Why::Sealed);
             }
-            if self.sum.entries >= bound {
+            // Each entry of a part may be alone in it, and then there are two rows of it.
+            let rows = if set.entry.part.is_some() { 2 } else { 1 };
+            if self.sum.entries.saturating_mul(rows) >= bound {
                 return Answer::Elsewhere(Why::Full);
             }
             let rank = match set.rank {
@@ -120,12 +144,18 @@ impl Plan {
     ) -> Result<Outcome, SetError> {
         let nothing = Counted::default();
         let old = before.as_ref().unwrap_or(&nothing);
-        let replaced = self.sum.values.replace(&old.values, &set.values);
-        self.sum.values = replaced
-            .map_err(|column| SetError::Overflow { tally: set.tally.to_string(), column })?;
+        let overflow = |column| SetError::Overflow { tally: set.tally.to_string(), column };
+        let replaced = self.sum.values.replace(&old.values, &set.values).map_err(overflow)?;
+        if let Some(part) = &set.entry.part {
+            let State { row, changed } = self.parts.entry(part.clone()).or_default();
+            row.values = row.values.replace(&old.values, &set.values).map_err(overflow)?;
+            row.entries += u64::from(before.is_none());
+            *changed = true;
+        }
+        self.sum.values = replaced;
         self.sum.entries += u64::from(before.is_none());
         let counted = Counted { rank, values: set.values.clone() };
-        self.entries.insert(set.entry.clone(), State { counted, changed: true });
+        self.entries.insert(set.entry.clone(), State { row: counted, changed: true });
         Ok(Outcome::Counted { rank, before })
     }
 }
@@ -171,9 +201,10 @@ mod tests {
     /// Plans on a shard where `a` counts 10 under rank 5.
     fn check(sealed: bool, sets: &[Set], answers: &[&str], sum: i128, entries: u64) -> usize {
         let values = Values::new(&[10]).expect("one value");
+        let a = (Entry::new(None, b"a").expect("an entry"), counted(5, 10));
         let before = Sum { values, entries: 1, sealed };
-        let stored = [(Entry::new(b"a").expect("an entry"), counted(5, 10))];
-        let plan = Plan::new(before, stored, sets, BOUND);
+        let stored = Stored { sum: before, entries: vec![a], parts: Vec::new() };
+        let plan = Plan::new(stored, sets, BOUND);
         assert_eq!(plan.answers.iter().map(word).collect::<Vec<_>>(), answers);
         assert_eq!((plan.sum.values.get(0), plan.sum.entries), (sum, entries));
         assert_eq!(plan.sum.sealed, sealed);
@@ -219,6 +250,33 @@ mod tests {
         let sets = [at("b", 1, 1), at("c", 1, 1), at("d", 1, 1), at("a", 6, 0), at("c", 2, 2)];
         let answers = ["counted 0->1", "counted 0->1", "full", "counted 5->6", "counted 1->2"];
         assert_eq!(check(false, &sets, &answers, 3, 3), 4);
+    }
+
+    #[test]
+    fn a_part_has_a_sum_of_its_own() {
+        let tally = Tally::new("test").expect("a name");
+        let of_part = |part: &str, entry: &str, rank, value| {
+            Set::of_part(&tally, part.as_bytes(), entry.as_bytes(), rank, &[value]).expect("a set")
+        };
+        let sets = [
+            of_part("x", "a", 1, 10),
+            of_part("y", "a", 1, 5),
+            of_part("x", "b", 1, 3),
+            of_part("x", "a", 2, 1),
+            of_part("x", "a", 1, 7),
+            of_part("z", "c", 1, i128::MAX),
+        ];
+        let plan = Plan::new(Stored::default(), &sets, 100);
+        let last = plan.answers.last().map(word);
+        assert_eq!((plan.sum.values.get(0), last.as_deref()), (9, Some("overflow")));
+        let sum = |part: &str| {
+            let sum = &plan.parts[&Part::new(part.as_bytes()).expect("a part")].row;
+            (sum.values.get(0), sum.entries)
+        };
+        assert_eq!((sum("x"), sum("y")), ((4, 2), (5, 1)));
+        assert_eq!(plan.changes().len(), 3 + 2 + 1, "entries, parts and the sum");
+        let full = Plan::new(Stored::default(), &sets[..3], 4);
+        assert_eq!(full.answers.iter().map(word).next_back().as_deref(), Some("full"));
     }
 
     #[test]

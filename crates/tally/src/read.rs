@@ -1,15 +1,11 @@
-//! Reads: sums of all shards, single entries, pages of entries.
+//! Reads: sums of tallies and of their parts, and single entries.
 
-use serde::{Deserialize, Serialize};
-use store::{PageRequest, ReadError, limits as store_limits};
+use store::{ReadError, limits as store_limits};
 
 use crate::generations::Generations;
-use crate::name::Entry;
+use crate::name::{Entry, Part};
 use crate::tables::{Counted, GENERATIONS, Record, RowName, SHARDS, Shard, Sum, shard_of};
-use crate::{LimitError, SumError, Tallies, Tally, Values, limits};
-
-/// Shards that one page looks into at the most, so that a page of an empty tally ends soon.
-const SHARDS_OF_A_PAGE: usize = 64;
+use crate::{SumError, Tallies, Tally, Values};
 
 /// What a tally adds up to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,23 +22,6 @@ impl Sums {
         self.entries += sum.entries;
         Ok(())
     }
-}
-
-/// Entries of a tally and where to go on.
-#[derive(Clone, Debug, Default)]
-pub struct EntryPage {
-    /// Entries and what they count, in no order that means something.
-    pub entries: Vec<(Vec<u8>, Counted)>,
-    /// Where the next page begins; none at the end. A page may be short and not the last.
-    pub next: Option<Position>,
-}
-
-/// A place between two entries of a tally.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Position {
-    generation: u16,
-    shard: u16,
-    behind: Option<Vec<u8>>,
 }
 
 impl Tallies {
@@ -68,8 +47,41 @@ impl Tallies {
             let (Some(row), Some(tally)) = (row, tallies.get(index)) else { continue };
             keys.extend(shards(tally, &row).map(|shard| (index, shard)));
         }
-        for batch in keys.chunks(store_limits::GET_KEYS) {
-            let rows: Vec<_> = batch.iter().map(|(_, s)| (s.clone(), RowName::Sum)).collect();
+        self.add_up(&mut sums, keys, |_| RowName::Sum).await?;
+        Ok(sums)
+    }
+
+    /// The sums of parts of a tally, one answer per part, in their order.
+    ///
+    /// # Errors
+    /// When the sums of one overflow, or the store cannot be read.
+    pub async fn part_sums<P: AsRef<[u8]>>(
+        &self,
+        tally: &Tally,
+        parts: &[P],
+    ) -> Result<Vec<Sums>, SumError> {
+        let mut sums = vec![Sums::default(); parts.len()];
+        let Some(row) = self.row(tally).await? else { return Ok(sums) };
+        let mut keys = Vec::with_capacity(parts.len());
+        let mut names = Vec::with_capacity(parts.len());
+        for (index, part) in parts.iter().enumerate() {
+            names.push(Part(part.as_ref().to_vec().into()));
+            keys.extend(homes(tally, &row, part.as_ref()).map(|shard| (index, shard)));
+        }
+        let name = |index: usize| names.get(index).cloned().map_or(RowName::Sum, RowName::Part);
+        self.add_up(&mut sums, keys, name).await?;
+        Ok(sums)
+    }
+
+    /// Adds rows of shards to the sums of their numbers.
+    async fn add_up(
+        &self,
+        sums: &mut [Sums],
+        shards: Vec<(usize, Shard)>,
+        name: impl Fn(usize) -> RowName,
+    ) -> Result<(), SumError> {
+        for batch in shards.chunks(store_limits::GET_KEYS) {
+            let rows: Vec<_> = batch.iter().map(|(i, shard)| (shard.clone(), name(*i))).collect();
             let found = self.inner.store.get_many(&SHARDS, &rows).await?;
             for ((index, shard), found) in batch.iter().zip(found) {
                 let sum = Record::sum(found).map_err(ReadError::from)?;
@@ -78,7 +90,7 @@ impl Tallies {
                 total.add(&sum).map_err(|column| SumError::Overflow { tally: tally(), column })?;
             }
         }
-        Ok(sums)
+        Ok(())
     }
 
     /// What an entry counts; none when it was never set.
@@ -86,73 +98,40 @@ impl Tallies {
     /// # Errors
     /// When the store cannot be read.
     pub async fn entry(&self, tally: &Tally, entry: &[u8]) -> Result<Option<Counted>, ReadError> {
+        self.entry_of(tally, None, entry).await
+    }
+
+    /// What an entry of a part counts; none when it was never set.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn part_entry(
+        &self,
+        tally: &Tally,
+        part: &[u8],
+        entry: &[u8],
+    ) -> Result<Option<Counted>, ReadError> {
+        self.entry_of(tally, Some(part), entry).await
+    }
+
+    async fn entry_of(
+        &self,
+        tally: &Tally,
+        part: Option<&[u8]>,
+        entry: &[u8],
+    ) -> Result<Option<Counted>, ReadError> {
         // What can never be set is not there.
-        let Ok(entry) = Entry::new(entry) else { return Ok(None) };
-        let row = self.rows(std::slice::from_ref(tally)).await?.into_iter().next().flatten();
-        let Some(row) = row else { return Ok(None) };
-        let key = |(generation, shards)| {
-            let number = shard_of(&entry, shards);
-            let shard = Shard { tally: tally.clone(), generation, number };
-            (shard, RowName::Entry(entry.clone()))
-        };
-        let keys: Vec<_> = row.all().map(key).collect();
+        let Ok(entry) = Entry::new(part, entry) else { return Ok(None) };
+        let Some(row) = self.row(tally).await? else { return Ok(None) };
+        let key = |shard| (shard, RowName::Entry(entry.clone()));
+        let keys: Vec<_> = homes(tally, &row, entry.home()).map(key).collect();
         let found = self.inner.store.get_many(&SHARDS, &keys).await?;
         Ok(found.into_iter().flatten().next().map(Record::entry).transpose()?)
     }
 
-    /// At most `limit` entries behind `from`, which is none at the start. Entries that are set for
-    /// the first time between two pages may be missing.
-    ///
-    /// # Errors
-    /// When the limit is out of range, or the store cannot be read.
-    pub async fn entries(
-        &self,
-        tally: &Tally,
-        from: Option<Position>,
-        limit: usize,
-    ) -> Result<EntryPage, EntriesError> {
-        LimitError::check("entries of a page", limit, 1, limits::PAGE)?;
-        let row = self.rows(std::slice::from_ref(tally)).await?.into_iter().next().flatten();
-        let mut page = EntryPage::default();
-        let Some(row) = row else { return Ok(page) };
-        let from = from.unwrap_or_default();
-        let start = (from.generation, from.shard);
-        let all = shards(tally, &row).skip_while(|s| (s.generation, s.number) < start);
-        let mut behind = from.behind;
-        for (looked, shard) in all.enumerate() {
-            let (generation, number) = (shard.generation, shard.number);
-            let room = limit.saturating_sub(page.entries.len());
-            if room == 0 || looked == SHARDS_OF_A_PAGE {
-                page.next = Some(Position { generation, shard: number, behind: None });
-                break;
-            }
-            let more = self.entries_of(&shard, behind.take(), room, &mut page).await?;
-            if more {
-                let behind = page.entries.last().map(|(entry, _)| entry.clone());
-                page.next = Some(Position { generation, shard: number, behind });
-                break;
-            }
-        }
-        Ok(page)
-    }
-
-    /// Adds entries of one shard to a page, and says whether there are more.
-    async fn entries_of(
-        &self,
-        shard: &Shard,
-        behind: Option<Vec<u8>>,
-        room: usize,
-        page: &mut EntryPage,
-    ) -> Result<bool, ReadError> {
-        let behind = behind.map_or(RowName::Sum, |entry| RowName::Entry(Entry(entry.into())));
-        let from = std::ops::Bound::Excluded(behind);
-        let request = PageRequest { from, ..PageRequest::first(room) };
-        let listing = self.inner.store.page(&SHARDS, shard, request).await?;
-        for (name, record) in listing.rows {
-            let RowName::Entry(entry) = name else { continue };
-            page.entries.push((entry.0.to_vec(), record.entry()?));
-        }
-        Ok(listing.next.is_some())
+    /// The row of a tally, as readers see it.
+    pub(crate) async fn row(&self, tally: &Tally) -> Result<Option<Generations>, ReadError> {
+        Ok(self.rows(std::slice::from_ref(tally)).await?.into_iter().next().flatten())
     }
 
     /// The rows of tallies, as readers see them.
@@ -169,6 +148,18 @@ impl Tallies {
     }
 }
 
+/// Where an entry or a part is, if it is there: one shard of each generation.
+pub(crate) fn homes(
+    tally: &Tally,
+    generations: &Generations,
+    home: &[u8],
+) -> impl Iterator<Item = Shard> {
+    generations.all().map(move |(generation, shards)| {
+        let number = shard_of(home, shards);
+        Shard { tally: tally.clone(), generation, number }
+    })
+}
+
 /// All shards of a tally, oldest generation first.
 pub(crate) fn shards<'a>(
     tally: &'a Tally,
@@ -177,16 +168,4 @@ pub(crate) fn shards<'a>(
     generations.all().flat_map(move |(generation, shards)| {
         (0..shards).map(move |number| Shard { tally: tally.clone(), generation, number })
     })
-}
-
-/// Why a page of entries could not be read.
-#[derive(Clone, Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum EntriesError {
-    /// A limit.
-    #[error(transparent)]
-    Limit(#[from] LimitError),
-    /// The store could not be read.
-    #[error(transparent)]
-    Read(#[from] ReadError),
 }

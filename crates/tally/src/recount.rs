@@ -3,8 +3,9 @@
 use store::{PageRequest, Read, ReadError, Version};
 
 use crate::attempt::Attempts;
+use crate::name::Part;
 use crate::read::{Sums, shards};
-use crate::tables::{Record, RowName, SHARDS, Shard, Sum};
+use crate::tables::{Counted, Record, RowName, SHARDS, Shard, Sum};
 use crate::{SumError, Tallies, Tally, Values, limits};
 
 /// What the entries add up to beside what the sums say.
@@ -14,13 +15,15 @@ pub struct Recount {
     pub counted: Sums,
     /// From the sum rows.
     pub stored: Sums,
+    /// Parts whose sums are not those of their entries.
+    pub drifted: u64,
 }
 
 impl Recount {
-    /// Whether both are equal. Anything else is damage: nothing this crate does leads there.
+    /// Whether all are equal. Anything else is damage: nothing this crate does leads there.
     #[must_use]
     pub fn agrees(&self) -> bool {
-        self.counted == self.stored
+        self.counted == self.stored && self.drifted == 0
     }
 }
 
@@ -32,19 +35,19 @@ impl Tallies {
     /// When a sum overflows, a shard changes faster than it can be read, or the store fails.
     pub async fn recount(&self, tally: &Tally) -> Result<Recount, SumError> {
         let mut recount = Recount::default();
-        let row = self.rows(std::slice::from_ref(tally)).await?.into_iter().next().flatten();
-        let Some(row) = row else { return Ok(recount) };
+        let Some(row) = self.row(tally).await? else { return Ok(recount) };
         for shard in shards(tally, &row) {
-            let (counted, stored) = self.recount_shard(&shard).await?;
+            let added = self.recount_shard(&shard).await?;
             let overflow = |column| SumError::Overflow { tally: tally.to_string(), column };
-            recount.counted.add(&counted).map_err(overflow)?;
-            recount.stored.add(&stored).map_err(overflow)?;
+            recount.counted.add(&added.all.counted).map_err(overflow)?;
+            recount.stored.add(&added.all.stored.unwrap_or_default()).map_err(overflow)?;
+            recount.drifted += added.drifted.len() as u64;
         }
         Ok(recount)
     }
 
-    /// Sum of the entries and stored sum of one shard, at one moment.
-    async fn recount_shard(&self, shard: &Shard) -> Result<(Sum, Sum), SumError> {
+    /// Sums of the entries and stored sums of one shard, at one moment.
+    async fn recount_shard(&self, shard: &Shard) -> Result<Adding, SumError> {
         let tally = || shard.tally.to_string();
         let mut attempts = Attempts::default();
         loop {
@@ -57,7 +60,7 @@ impl Tallies {
     }
 
     /// Reads a shard page by page; none when it changed between two pages.
-    async fn try_recount(&self, shard: &Shard) -> Result<Option<(Sum, Sum)>, SumError> {
+    async fn try_recount(&self, shard: &Shard) -> Result<Option<Adding>, SumError> {
         let mut adding = Adding::default();
         let mut version: Option<Version> = None;
         let mut cursor = None;
@@ -73,15 +76,26 @@ impl Tallies {
             }
             cursor = listing.next;
             if cursor.is_none() {
-                return Ok(Some((adding.counted, adding.stored.unwrap_or_default())));
+                adding.end_part();
+                return Ok(Some(adding));
             }
         }
     }
 }
 
-/// Adds up the rows of one shard.
+/// Adds up the rows of one shard, in their order.
 #[derive(Debug, Default)]
 pub(crate) struct Adding {
+    pub(crate) all: Added,
+    /// The part whose rows are being read.
+    part: Option<(Part, Added)>,
+    /// Parts that drifted, in words.
+    pub(crate) drifted: Vec<String>,
+}
+
+/// What entries add up to beside what a sum row says.
+#[derive(Debug, Default)]
+pub(crate) struct Added {
     pub(crate) counted: Sum,
     /// None until the sum row is seen.
     pub(crate) stored: Option<Sum>,
@@ -105,18 +119,42 @@ impl Problem {
 
 impl Adding {
     pub(crate) fn see(&mut self, name: &RowName, record: Record) -> Result<(), Problem> {
+        let sum = |record| Record::sum(Some(record)).map_err(Problem::Kind);
         match name {
-            RowName::Sum => {
-                self.stored = Some(Record::sum(Some(record)).map_err(Problem::Kind)?);
-            }
-            RowName::Entry(_) => {
+            RowName::Sum => self.all.stored = Some(sum(record)?),
+            RowName::Part(part) => self.part(part).stored = Some(sum(record)?),
+            RowName::Entry(entry) => {
                 let counted = record.entry().map_err(Problem::Kind)?;
-                self.counted.entries += 1;
-                let nothing = Values::default();
-                let values = self.counted.values.replace(&nothing, &counted.values);
-                self.counted.values = values.map_err(Problem::Overflow)?;
+                if let Some(part) = &entry.part {
+                    self.part(part).add(&counted)?;
+                }
+                self.all.add(&counted)?;
             }
+            // Never a row.
+            RowName::EndOf(_) => {}
         }
+        Ok(())
+    }
+
+    fn part(&mut self, part: &Part) -> &mut Added {
+        if self.part.as_ref().is_none_or(|(current, _)| current != part) {
+            self.end_part();
+        }
+        &mut self.part.get_or_insert_with(|| (part.clone(), Added::default())).1
+    }
+
+    /// No row of the last part comes any more.
+    pub(crate) fn end_part(&mut self) {
+        let Some((part, added)) = self.part.take() else { return };
+        self.drifted.extend(added.drift().map(|drift| format!("part {part:?}: {drift}")));
+    }
+}
+
+impl Added {
+    fn add(&mut self, counted: &Counted) -> Result<(), Problem> {
+        self.counted.entries += 1;
+        let values = self.counted.values.replace(&Values::default(), &counted.values);
+        self.counted.values = values.map_err(Problem::Overflow)?;
         Ok(())
     }
 

@@ -30,7 +30,22 @@ impl Set {
         rank: u64,
         values: &[i128],
     ) -> Result<Self, LimitError> {
-        Self::build(tally, entry, Rank::At(rank), values)
+        Self::build(tally, None, entry, Rank::At(rank), values)
+    }
+
+    /// The same for an entry of a part: it counts in the sums of the tally and of the part. The
+    /// same entry in another part is another entry.
+    ///
+    /// # Errors
+    /// When the part or the entry is empty or too long, or the values are too many.
+    pub fn of_part(
+        tally: &Tally,
+        part: &[u8],
+        entry: &[u8],
+        rank: u64,
+        values: &[i128],
+    ) -> Result<Self, LimitError> {
+        Self::build(tally, Some(part), entry, Rank::At(rank), values)
     }
 
     /// `entry` counts `values` from now on: its rank is the stored one + 1, or 1.
@@ -38,11 +53,17 @@ impl Set {
     /// # Errors
     /// When the entry is empty or too long, or the values are too many.
     pub fn next(tally: &Tally, entry: &[u8], values: &[i128]) -> Result<Self, LimitError> {
-        Self::build(tally, entry, Rank::Next, values)
+        Self::build(tally, None, entry, Rank::Next, values)
     }
 
-    fn build(tally: &Tally, entry: &[u8], rank: Rank, values: &[i128]) -> Result<Self, LimitError> {
-        let (entry, values) = (Entry::new(entry)?, Values::new(values)?);
+    fn build(
+        tally: &Tally,
+        part: Option<&[u8]>,
+        entry: &[u8],
+        rank: Rank,
+        values: &[i128],
+    ) -> Result<Self, LimitError> {
+        let (entry, values) = (Entry::new(part, entry)?, Values::new(values)?);
         Ok(Self { tally: tally.clone(), entry, rank, values })
     }
 }

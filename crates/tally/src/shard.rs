@@ -1,11 +1,13 @@
 //! One shard: read, plan, commit, and again when somebody else was faster.
 
+use std::collections::BTreeSet;
+
 use store::{CommitError, ReadError};
 
 use crate::attempt::{Attempts, commit};
-use crate::name::Entry;
-use crate::plan::{Answer, Plan};
-use crate::tables::{Counted, Record, RowName, SHARDS, Shard};
+use crate::name::{Entry, Part};
+use crate::plan::{Answer, Plan, Stored};
+use crate::tables::{Record, RowName, SHARDS, Shard, Sum};
 use crate::tallies::Inner;
 use crate::write::Item;
 use crate::{SetError, limits};
@@ -18,7 +20,9 @@ impl Inner {
         // closed, so there is always a permit to wait for.
         let _permit = self.in_flight.acquire().await;
         let mut answers = Vec::with_capacity(items.len());
-        for group in items.chunks(limits::GROUP) {
+        let has_parts = items.iter().any(|item| item.set.entry.part.is_some());
+        let group = if has_parts { limits::GROUP / 2 } else { limits::GROUP };
+        for group in items.chunks(group) {
             match self.write_group(shard, group).await {
                 Ok(written) => answers.extend(written),
                 Err(error) => {
@@ -39,10 +43,10 @@ impl Inner {
             // has changed since the version was read, so all of them are of one moment. When
             // nothing is to be committed the entries alone decide, and their ranks never go back.
             let sum = self.store.get_versioned(&SHARDS, shard, &RowName::Sum).await?;
-            let stored = self.stored(shard, items).await?;
             let before = Record::sum(sum.value).map_err(ReadError::from)?;
+            let stored = self.stored(shard, before, items).await?;
             let sets = items.iter().map(|item| &item.set);
-            let plan = Plan::new(before, stored, sets, self.settings.shard_entries);
+            let plan = Plan::new(stored, sets, self.settings.shard_entries);
             let changes = plan.changes();
             if changes.is_empty() {
                 return Ok(logged(plan.answers));
@@ -58,19 +62,23 @@ impl Inner {
         }
     }
 
-    /// The rows of those entries that are there.
-    async fn stored(
-        &self,
-        shard: &Shard,
-        items: &[Item],
-    ) -> Result<Vec<(Entry, Counted)>, ReadError> {
-        let key = |item: &Item| (shard.clone(), RowName::Entry(item.set.entry.clone()));
-        let keys: Vec<_> = items.iter().map(key).collect();
-        let found = self.store.get_many(&SHARDS, &keys).await?;
-        let mut stored = Vec::with_capacity(found.len());
-        for (item, record) in items.iter().zip(found) {
+    /// The rows of those entries that are there, and the sums of their parts.
+    async fn stored(&self, shard: &Shard, sum: Sum, items: &[Item]) -> Result<Stored, ReadError> {
+        let entries: BTreeSet<&Entry> = items.iter().map(|item| &item.set.entry).collect();
+        let parts: BTreeSet<&Part> = entries.iter().filter_map(|e| e.part.as_ref()).collect();
+        let mut keys = Vec::with_capacity(entries.len() + parts.len());
+        keys.extend(entries.iter().map(|e| (shard.clone(), RowName::Entry((*e).clone()))));
+        keys.extend(parts.iter().map(|part| (shard.clone(), RowName::Part((*part).clone()))));
+        let mut found = self.store.get_many(&SHARDS, &keys).await?.into_iter();
+        let mut stored = Stored { sum, ..Stored::default() };
+        for (entry, record) in entries.iter().zip(found.by_ref()) {
             if let Some(record) = record {
-                stored.push((item.set.entry.clone(), record.entry()?));
+                stored.entries.push(((*entry).clone(), record.entry()?));
+            }
+        }
+        for (part, record) in parts.iter().zip(found) {
+            if record.is_some() {
+                stored.parts.push(((*part).clone(), Record::sum(record)?));
             }
         }
         Ok(stored)

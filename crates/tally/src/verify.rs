@@ -168,7 +168,7 @@ impl Walk<'_> {
         let shards = seen.and_then(|seen| seen.generations.shards(shard.generation));
         // A shard of no known generation is told of once, at its end.
         let Some(shards) = shards else { return };
-        let home = shard_of(entry, shards);
+        let home = shard_of(entry.home(), shards);
         if home != shard.number {
             let what = format!("entry {entry:?} belongs into shard {home}; restore a backup");
             report.add(SHARDS.def(), found(shard, &what));
@@ -179,9 +179,10 @@ impl Walk<'_> {
     }
 
     fn end_shard(&mut self, report: &mut VerifyReport) {
-        let Some((shard, adding)) = self.shard.take() else { return };
+        let Some((shard, mut adding)) = self.shard.take() else { return };
         report.shards += 1;
-        if let Some(drift) = adding.drift() {
+        adding.end_part();
+        for drift in adding.all.drift().into_iter().chain(std::mem::take(&mut adding.drifted)) {
             let advice = "restore a backup, or set the entries again in a new tally";
             report.add(SHARDS.def(), found(&shard, &format!("{drift}; {advice}")));
         }
@@ -194,7 +195,7 @@ impl Walk<'_> {
             let what = "its tally has no such shard, so no read finds it; restore a backup";
             return report.add(SHARDS.def(), found(&shard, &what));
         };
-        let sealed = adding.stored.is_some_and(|sum| sum.sealed);
+        let sealed = adding.all.stored.is_some_and(|sum| sum.sealed);
         let newest = seen.generations.newest().0;
         if shard.generation < newest {
             seen.sealed += u64::from(sealed);
@@ -213,7 +214,7 @@ impl Walk<'_> {
             let Some(seen) = self.tallies.get(&shard.tally) else { continue };
             let older = seen.generations.all().filter(|(number, _)| *number < shard.generation);
             for (generation, shards) in older {
-                let (tally, number) = (shard.tally.clone(), shard_of(&entry, shards));
+                let (tally, number) = (shard.tally.clone(), shard_of(entry.home(), shards));
                 let home = Shard { tally, generation, number };
                 keys.push(SHARDS.key(&home, &RowName::Entry(entry.clone()))?);
                 asked.push((shard.clone(), generation, entry.clone()));

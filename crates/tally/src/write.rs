@@ -179,7 +179,7 @@ impl Inner {
 }
 
 fn shard(tally: &Tally, (generation, shards): (u16, u16), item: &Item) -> Shard {
-    Shard { tally: tally.clone(), generation, number: shard_of(&item.set.entry, shards) }
+    Shard { tally: tally.clone(), generation, number: shard_of(item.set.entry.home(), shards) }
 }
 
 /// Gives `error` to every set that has no answer yet.
