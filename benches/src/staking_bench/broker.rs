@@ -35,7 +35,7 @@ impl Side for Broker {
         let server = installed.start()?;
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        let Store { staking, directory } = Ours { callers: 1, batch: 1, shards: 16 }.open()?;
+        let Store { staking, directory } = Ours { callers: 1, batch: 1, shards: 4 }.open()?;
         let told: Vec<(&str, Vec<u8>)> = events
             .iter()
             .map(|event| (queue(event), messages::message(event).into_bytes()))

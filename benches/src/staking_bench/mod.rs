@@ -31,8 +31,8 @@ const FULL: usize = 100_000;
 
 /// Callers, shards, messages of a call: as singles come by HTTP, and as the broker's source hands
 /// them over.
-const OURS: [(usize, u16, usize); 5] =
-    [(1, 16, 1_000), (2, 16, 1_000), (64, 16, 1), (8, 16, 1), (1, 16, 1)];
+const OURS: [(usize, u16, usize); 7] =
+    [(1, 4, 1_000), (2, 4, 1_000), (2, 16, 1_000), (64, 4, 1), (64, 16, 1), (8, 4, 1), (1, 4, 1)];
 
 /// Somebody who counts events. Each has a file of its own and a place in [`sides`].
 pub(crate) trait Side {

@@ -5,7 +5,7 @@
 //! | overall | `staking.overall` | hash | active and total TVL, active and total number |
 //! | finality provider | `staking.provider`, a part for each | hash | the same |
 //! | staker | `staking.staker`, a part for each | hash | the same, and the rank |
-//! | heights | `staking.heights`, a part for each 144 blocks | height, kind, hash | what changes there |
+//! | heights | `staking.heights`, a part for 144 blocks | height, kind, hash | what changes |
 //!
 //! The rank of an entry is the number of facts that are known of the delegation: it only grows.
 

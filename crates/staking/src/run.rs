@@ -19,9 +19,7 @@ const HEIGHT_PERIOD: Duration = Duration::from_secs(2);
 
 impl Staking {
     /// Raises the shards of what everything counts in to the number of the settings. To be called
-    /// before anything else. What one staker or provider counts in begins with one shard and gets
-    /// more by itself as it fills: most commits of a batch are of such tallies, and fewer are
-    /// cheaper.
+    /// before anything else. A tally that fills up gets more by itself.
     ///
     /// # Errors
     /// When more were set before: shards are never taken away.

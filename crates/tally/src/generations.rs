@@ -66,10 +66,19 @@ impl Generations {
         if shards == current {
             return Ok(None);
         }
+        self.begin_next(shards).map(Some)
+    }
+
+    /// The first step towards as many shards again.
+    pub(crate) fn begin_again(&self) -> Result<Self, RaiseError> {
+        self.begin_next(self.newest().1)
+    }
+
+    fn begin_next(&self, shards: u16) -> Result<Self, RaiseError> {
         if self.shards.len() >= limits::GENERATIONS {
             return Err(RaiseError::Generations { limit: limits::GENERATIONS });
         }
-        Ok(Some(Self { raising: Some(shards), ..self.clone() }))
+        Ok(Self { raising: Some(shards), ..self.clone() })
     }
 
     /// The last step: the next generation opens. None when no raise is on its way.

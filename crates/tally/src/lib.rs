@@ -16,6 +16,11 @@
 //! the values of its entries. [`Tallies::set`] changes an entry, if the rank is higher than the one
 //! it has.
 //!
+//! A tally may have parts: an entry that is set with [`Set::of_part`] counts in the sum of its
+//! part, too. Its shard is that of the part, and the part's sum stands there beside the shard's. So
+//! many small sums, one for each staker, change in as many commits as there are shards; a tally of
+//! its own for each would be a partition of its own, and a commit.
+//!
 //! # Where ranks come from
 //!
 //! | counted | entry | rank |
@@ -28,13 +33,14 @@
 //!
 //! # Invariants
 //!
-//! - **An entry and its shard's sum change in one commit**, so the sum always equals the entries:
-//!   [`Tallies::recount`] and [`verify`] prove it.
+//! - **An entry, its shard's sum and its part's change in one commit**, so the sums always equal
+//!   the entries: [`Tallies::recount`] and [`verify`] prove it.
 //! - **Only a higher rank changes an entry.** A duplicate and a late event change nothing, so a set
 //!   whose outcome is unknown is simply repeated. Other values under the same rank are refused.
-//! - **An entry is in one shard of one generation, for ever.** The shard is a function of the entry
-//!   and of K. Raising K first seals every shard of the newest generation (no entry is inserted
-//!   into a sealed shard), then opens the next: absence in a sealed generation is final.
+//! - **An entry is in one shard of one generation, for ever.** The shard is a function of the
+//!   entry, or of its part, and of K. Raising K first seals every shard of the newest generation
+//!   (no entry is inserted into a sealed shard), then opens the next: absence in a sealed
+//!   generation is final.
 //! - **A raise that is half done is finished by whoever meets it.** Nobody waits for a process that
 //!   may be dead.
 //! - **A shard never holds more entries than its bound.** The insert that finds it full doubles K.
@@ -55,6 +61,8 @@
 //! - *Adding to a value*: an increment cannot be repeated. Values are absolute.
 //! - *A memory of which entries are absent* in sealed generations: it would save a read that
 //!   misses, the cheapest there is, and cost memory per entry.
+//! - *Endless parts*: a part is in one shard of each generation, and there are at most 64 of them,
+//!   so it holds 1.6 million entries. What may grow beyond that is a tally of its own.
 //! - *Order among entries*: that is what `index` is for.
 
 mod attempt;

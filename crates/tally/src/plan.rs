@@ -25,6 +25,8 @@ pub(crate) enum Why {
     Sealed,
     /// The shard is at its bound: a newer generation is needed.
     Full,
+    /// The same of an entry of a part, which more shards alone do not help: they would all be its.
+    Crowded,
 }
 
 /// Changes of one shard and one answer per set. The answers hold if the shard is still what it was
@@ -105,9 +107,12 @@ impl Plan {
                 return Answer::Elsewhere(Why::Sealed);
             }
             // Each entry of a part may be alone in it, and then there are two rows of it.
-            let rows = if set.entry.part.is_some() { 2 } else { 1 };
+            let (rows, why) = match &set.entry.part {
+                Some(_) => (2, Why::Crowded),
+                None => (1, Why::Full),
+            };
             if self.sum.entries.saturating_mul(rows) >= bound {
-                return Answer::Elsewhere(Why::Full);
+                return Answer::Elsewhere(why);
             }
             let rank = match set.rank {
                 Rank::At(rank) => rank,
@@ -195,6 +200,7 @@ mod tests {
             Answer::Done(Err(error)) => format!("{error}"),
             Answer::Elsewhere(Why::Sealed) => "sealed".to_owned(),
             Answer::Elsewhere(Why::Full) => "full".to_owned(),
+            Answer::Elsewhere(Why::Crowded) => "crowded".to_owned(),
         }
     }
 
@@ -276,7 +282,7 @@ mod tests {
         assert_eq!((sum("x"), sum("y")), ((4, 2), (5, 1)));
         assert_eq!(plan.changes().len(), 3 + 2 + 1, "entries, parts and the sum");
         let full = Plan::new(Stored::default(), &sets[..3], 4);
-        assert_eq!(full.answers.iter().map(word).next_back().as_deref(), Some("full"));
+        assert_eq!(full.answers.iter().map(word).next_back().as_deref(), Some("crowded"));
     }
 
     #[test]

@@ -15,6 +15,10 @@ use crate::tables::{GENERATIONS, Record, RowName, SHARDS, Shard, Sum};
 use crate::tallies::Inner;
 use crate::{RaiseError, SetError, Tallies, Tally, limits};
 
+/// Shards that parts are spread over by themselves. A part that fills its shard again and again
+/// would else double them to the limit, and stand in one of them.
+const CROWDED: u16 = 256;
+
 impl Tallies {
     /// Raises the number of shards to `shards` and returns how many there are then. Entries already
     /// counted stay where they are; new ones begin in the new shards. As many as there are is no
@@ -93,6 +97,9 @@ impl Inner {
             } else if why == Why::Sealed {
                 // Sealing begins only after the row says so.
                 return Err(damaged("a shard is sealed, but its tally is not being raised").into());
+            } else if why == Why::Crowded && shards >= CROWDED {
+                tracing::info!(%tally, shards, "a shard is full: beginning as many again");
+                self.write(tally, version, &now.begin_again()?).await?
             } else if let Some(begun) = now.begin(doubled(shards))? {
                 tracing::info!(%tally, shards, "a shard is full: doubling the number of shards");
                 self.write(tally, version, &begun).await?

@@ -114,6 +114,25 @@ async fn parts_add_up_in_any_order_by_many_writers_through_generations() {
 }
 
 #[tokio::test]
+async fn a_part_may_be_far_larger_than_a_shard() {
+    let engine = model();
+    let tallies = tallies(engine.clone(), Settings { shards: 100, shard_entries: 4, in_flight: 4 });
+    let sets = (0..40u64).map(|entry| {
+        Set::of_part(&overall(), b"large", &entry.to_be_bytes(), 1, &[1]).expect("a set")
+    });
+    for set in sets {
+        let _ = tallies.set_many(vec![set]).await.remove(0).expect("is set");
+    }
+    let shards = tallies.shards(&overall()).await.expect("shards");
+    assert_eq!((shards.len(), shards.last()), (20, Some(&400)), "two entries in each generation");
+    let sums = tallies.part_sums(&overall(), &[b"large"]).await.expect("sums");
+    assert_eq!((sums[0].values.get(0), sums[0].entries), (40, 40));
+    assert!(tallies.recount(&overall()).await.expect("a recount").agrees());
+    let report = tally::verify(engine.as_ref(), &mut |_| {}).await.expect("the walk ends");
+    assert!(report.is_clean(), "{:#?}", report.findings);
+}
+
+#[tokio::test]
 async fn the_sum_of_a_part_that_drifted_is_found() {
     let engine = model();
     let tallies = tallies(engine.clone(), Settings { shards: 1, ..SETTINGS });
