@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
@@ -15,21 +16,21 @@ struct Generated {
     what: &'static str,
     /// The folder, from the root. Everything in it is generated; nothing is edited by hand.
     folder: &'static str,
-    /// The call of cargo, to which the folder to fill is added as the last argument.
-    cargo: &'static [&'static str],
+    /// The arguments of `ostrakon`, to which the folder to fill is added as the last.
+    arguments: &'static [&'static str],
 }
 
 /// All generated documents.
 const GENERATED: &[Generated] = &[Generated {
     what: "help of the command line and catalogue of tables",
     folder: "docs/generated",
-    cargo: &["run", "--quiet", "-p", "ostrakon", "--", "docs"],
+    arguments: &["docs"],
 }];
 
 /// The text of every file of a folder, by its path in the folder.
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// Writes all generated documents, or with `check` only compares them.
+/// Writes all generated documents, or with `check` only compares them. The debug build must be new.
 pub(crate) fn run(workspace: &Workspace, check: bool) -> anyhow::Result<()> {
     let mut differences = Vec::new();
     for generated in GENERATED {
@@ -51,13 +52,17 @@ pub(crate) fn run(workspace: &Workspace, check: bool) -> anyhow::Result<()> {
 
 fn generate(workspace: &Workspace, generated: &Generated) -> anyhow::Result<Files> {
     let dir = tempfile::tempdir().context("a directory for generated documents")?;
-    let status = workspace.cargo(generated.cargo).arg(dir.path()).status()?;
+    let binary = workspace.target().join("debug/ostrakon");
+    let called = format!("{} {}", binary.display(), generated.arguments.join(" "));
+    let mut command = Command::new(&binary);
+    let status = command.args(generated.arguments).arg(dir.path()).status();
+    let status = status.with_context(|| format!("cannot start {called}"))?;
     if !status.success() {
-        bail!("cannot generate {}: `cargo {}` failed", generated.what, generated.cargo.join(" "));
+        bail!("cannot generate {}: `{called}` failed", generated.what);
     }
     let files = read(dir.path())?;
     if files.is_empty() {
-        bail!("`cargo {}` wrote no file", generated.cargo.join(" "));
+        bail!("`{called}` wrote no file");
     }
     Ok(files)
 }

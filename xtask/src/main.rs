@@ -3,6 +3,7 @@
 //! Everything that CI does is here, so that a person can do the same with the same command. The
 //! suites stand in one table, [`suites::SUITES`]; the checks of the sources in [`tidy`].
 
+mod built;
 mod demo;
 mod docs;
 mod room;
@@ -73,7 +74,10 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Task::Tidy => tidy::run(&workspace).map(|()| ExitCode::SUCCESS),
-        Task::Docs { check } => docs::run(&workspace, check).map(|()| ExitCode::SUCCESS),
+        Task::Docs { check } => {
+            workspace.succeed(&["build", "--quiet", "-p=ostrakon"])?;
+            docs::run(&workspace, check).map(|()| ExitCode::SUCCESS)
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use parts::Group;
 
+use crate::built::{Built, Test};
 use crate::suites::{self, Step, Suite};
 use crate::workspace::Workspace;
 use crate::{demo, docs, room, tidy};
@@ -93,10 +94,25 @@ impl Steps<'_> {
                 println!("$ cargo {}", arguments.join(" "));
                 self.wait(&mut self.workspace.cargo(arguments))
             }
+            Step::Tests(tests) => self.tests(tests),
             Step::Tidy => tidy::run(self.workspace),
             Step::Docs => docs::run(self.workspace, true),
             Step::Demo => demo::run(self.workspace),
         }
+    }
+
+    /// Runs integration tests as cargo would.
+    fn tests(&self, tests: &[(&str, &[&str])]) -> anyhow::Result<()> {
+        let built = Built::of(self.workspace)?;
+        let all = tests.iter().flat_map(|(of, names)| names.iter().map(move |name| (*of, *name)));
+        for (package, name) in all {
+            let Test { program, directory } = built.test(package, name)?;
+            println!("$ cargo test --package {package} --test {name}");
+            let mut command = Command::new(program);
+            command.current_dir(directory).env("CARGO_MANIFEST_DIR", directory);
+            self.wait(&mut command).with_context(|| format!("{package}, tests/{name}.rs"))?;
+        }
+        Ok(())
     }
 
     /// Runs a command, with its output shown as it comes, within the time of the suite.
@@ -110,13 +126,13 @@ impl Steps<'_> {
         }
         let minutes = self.suite.limit * if self.full { 10 } else { 1 };
         let group = Group::new().context("cannot start the guard of the suite")?;
-        let mut child = group.spawn(command).context("cannot start cargo")?;
+        let mut child = group.spawn(command).context("cannot start it")?;
         loop {
             if let Some(status) = child.try_wait()? {
                 if status.success() {
                     return Ok(());
                 }
-                bail!("cargo ended with {status}");
+                bail!("it ended with {status}");
             }
             if self.start.elapsed() >= Duration::from_secs(60 * minutes) {
                 drop(group);

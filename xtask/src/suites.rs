@@ -22,6 +22,8 @@ pub(crate) struct Suite {
 pub(crate) enum Step {
     /// A call of cargo.
     Cargo(&'static [&'static str]),
+    /// Integration tests of crates, one after the other.
+    Tests(&'static [(&'static str, &'static [&'static str])]),
     /// The checks of the sources, in this process.
     Tidy,
     /// The generated documents are the ones in the repository.
@@ -30,14 +32,13 @@ pub(crate) enum Step {
     Demo,
 }
 
-use Step::{Cargo, Demo, Docs, Tidy};
+use Step::{Cargo, Demo, Docs, Tests, Tidy};
 
 /// All suites, cheap ones first: what fails in a second should not wait for what takes minutes.
 ///
-/// Integration tests of the store and the kernel write and sync in earnest, so they run in release
-/// mode in a suite of their own and not a second time among the unit tests. What talks to a real
-/// Cassandra runs in the cluster suite only; where a crate has tests of both kinds they are named
-/// one by one, and a test below finds the one that nobody names.
+/// All tests are of one build of the whole workspace: cargo would build every crate again for each
+/// selection of packages, because each has other features of what they share. What talks to a real
+/// Cassandra runs in the cluster suite only. A test below finds the test that nobody names.
 pub(crate) const SUITES: &[Suite] = &[
     Suite {
         name: "tidy",
@@ -62,10 +63,10 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "docs",
-        proves: "generated documents are the ones in the repository",
+        proves: "all tests build, and generated documents are the ones in the repository",
         packages: &[],
-        limit: 20,
-        steps: &[Cargo(&["build", "-p=ostrakon"]), Docs],
+        limit: 30,
+        steps: &[Cargo(BUILD), Docs],
     },
     Suite {
         name: "unit",
@@ -75,8 +76,12 @@ pub(crate) const SUITES: &[Suite] = &[
         steps: &[
             Cargo(&["test", "--workspace", "--lib", "--bins", "--examples"]),
             Cargo(&["test", "--workspace", "--doc"]),
-            Cargo(&["test", "-p=devnet", "-p=parts", "-p=placement", "-p=xtask", "--tests"]),
-            Cargo(&["test", "-p=ostrakon", "--test=commands", "--test=lease", "--test=running"]),
+            Tests(&[
+                ("devnet", &["sockets", "treegraph"]),
+                ("parts", &["cassandra", "conflux", "group", "postgres", "process"]),
+                ("parts", &["rabbitmq", "redis", "tmpfs"]),
+                ("ostrakon", &["commands", "lease", "running"]),
+            ]),
         ],
     },
     Suite {
@@ -84,13 +89,11 @@ pub(crate) const SUITES: &[Suite] = &[
         proves: "engines keep the contract: random operations, kill -9, full disk, torn files",
         packages: &[],
         limit: 20,
-        steps: &[Cargo(&[
-            "test",
-            "--release",
-            "-p=store",
-            "-p=store-fjall",
-            "-p=store-remote",
-            "--tests",
+        steps: &[Tests(&[
+            ("store", &["model"]),
+            ("store-fjall", &["conformance", "edges", "format", "full_disk", "journal", "kill"]),
+            ("store-fjall", &["one_process", "operations", "reopen", "snapshot"]),
+            ("store-remote", &["conformance"]),
         ])],
     },
     Suite {
@@ -98,105 +101,57 @@ pub(crate) const SUITES: &[Suite] = &[
         proves: "no view is torn, nothing counts twice, no list loses a row, whoever dies",
         packages: &[],
         limit: 20,
-        steps: &[
-            Cargo(&[
-                "test",
-                "--release",
-                "-p=timeline",
-                "--test=lease",
-                "--test=sums",
-                "--test=switches",
-                "--test=untorn",
-            ]),
-            Cargo(&[
-                "test",
-                "--release",
-                "-p=tally",
-                "--test=concurrent",
-                "--test=drift",
-                "--test=generations",
-                "--test=kill",
-                "--test=parts",
-                "--test=unknown",
-            ]),
-            Cargo(&[
-                "test",
-                "--release",
-                "-p=index",
-                "--test=effects",
-                "--test=kill",
-                "--test=lists",
-                "--test=pages",
-                "--test=verify",
-            ]),
-        ],
+        steps: &[Tests(&[
+            ("timeline", &["lease", "sums", "switches", "untorn"]),
+            ("tally", &["concurrent", "drift", "generations", "kill", "parts", "unknown"]),
+            ("index", &["effects", "kill", "lists", "pages", "verify"]),
+        ])],
     },
     Suite {
         name: "cluster",
         proves: "the same rows on a real Cassandra: contract, kernel, faults, copy",
         packages: &[],
         limit: 30,
-        steps: &[
-            Cargo(&["test", "--release", "-p=store-cassandra", "--tests"]),
-            Cargo(&[
-                "test",
-                "--release",
-                "-p=timeline",
-                "-p=tally",
-                "-p=index",
-                "-p=scan",
-                "--test=cassandra",
-            ]),
-            Cargo(&["test", "--release", "-p=timeline", "-p=tally", "-p=staking", "--test=nodes"]),
-            Cargo(&["test", "-p=ostrakon", "--test=cluster"]),
-        ],
+        steps: &[Tests(&[
+            ("store-cassandra", &["conformance", "nodes", "unknown"]),
+            ("timeline", &["cassandra", "nodes"]),
+            ("tally", &["cassandra", "nodes"]),
+            ("index", &["cassandra"]),
+            ("scan", &["cassandra"]),
+            ("staking", &["nodes"]),
+            ("ostrakon", &["cluster"]),
+        ])],
     },
     Suite {
         name: "platform",
         proves: "accounts keep guessers out, projects and events agree with their models",
         packages: &[],
         limit: 20,
-        steps: &[Cargo(&["test", "--release", "-p=platform", "--tests"])],
+        steps: &[Tests(&[(
+            "platform",
+            &["accounts", "api", "events", "projects", "search", "tips", "webhooks"],
+        )])],
     },
     Suite {
         name: "scan",
         proves: "the explorer's lists equal a plain model's, its Redis keys a real Redis's",
         packages: &[],
         limit: 20,
-        steps: &[
-            Cargo(&[
-                "test",
-                "--release",
-                "-p=scan",
-                "--test=conflux",
-                "--test=follow",
-                "--test=long",
-                "--test=model",
-                "--test=redis",
-                "--test=redis_cli",
-            ]),
-            Cargo(&["test", "--release", "-p=resp", "--tests"]),
-            Cargo(&["test", "-p=ostrakon", "--test=scan"]),
-        ],
+        steps: &[Tests(&[
+            ("scan", &["conflux", "follow", "long", "model", "redis", "redis_cli"]),
+            ("resp", &["real", "server"]),
+            ("ostrakon", &["scan"]),
+        ])],
     },
     Suite {
         name: "staking",
         proves: "every event counts once, through a broker that comes and goes, whoever dies",
         packages: &[],
         limit: 20,
-        steps: &[
-            Cargo(&[
-                "test",
-                "--release",
-                "-p=staking",
-                "--test=babylon",
-                "--test=babylon_unbonding",
-                "--test=model",
-                "--test=rabbitmq",
-                "--test=scenarios",
-            ]),
-            Cargo(&["test", "-p=ostrakon", "--test=staking"]),
-        ],
+        steps: &[Tests(&[
+            ("staking", &["babylon", "babylon_unbonding", "model", "rabbitmq", "scenarios"]),
+            ("ostrakon", &["staking"]),
+        ])],
     },
     Suite {
         name: "web",
@@ -204,12 +159,8 @@ pub(crate) const SUITES: &[Suite] = &[
         // nodejs and npm are installed by the test where no others are in PATH.
         packages: &["chromium", "python3-venv"],
         limit: 20,
-        steps: &[
-            Cargo(&["test", "-p=ostrakon", "--test=security", "--test=document"]),
-            // By themselves: they measure, and a browser on a busy machine is slow.
-            Cargo(&["test", "-p=ostrakon", "--test=streams"]),
-            Cargo(&["test", "-p=ostrakon", "--test=browser"]),
-        ],
+        // One by one: some measure, and a browser on a busy machine is slow.
+        steps: &[Tests(&[("ostrakon", &["security", "document", "streams", "browser"])])],
     },
     Suite {
         name: "demo",
@@ -220,6 +171,9 @@ pub(crate) const SUITES: &[Suite] = &[
         steps: &[Cargo(&["build", "--release", "-p=ostrakon"]), Demo],
     },
 ];
+
+/// Builds every test there is.
+pub(crate) const BUILD: &[&str] = &["test", "--workspace", "--tests", "--no-run"];
 
 /// The table as the help of `cargo xtask test` shows it.
 pub(crate) fn list() -> String {
@@ -264,11 +218,10 @@ mod tests {
         assert!(error.contains("`untit`") && error.contains("  unit"), "{error}");
     }
 
-    /// Whether a call of cargo runs the integration test `test` of `package`.
+    /// Whether a step runs the integration test `test` of `package`.
     fn runs(step: &Step, package: &str, test: &str) -> bool {
-        let Cargo(["test", arguments @ ..]) = step else { return false };
-        let has = |argument: String| arguments.contains(&argument.as_str());
-        has(format!("-p={package}")) && (has("--tests".into()) || has(format!("--test={test}")))
+        let Tests(tests) = step else { return false };
+        tests.iter().any(|(of, names)| *of == package && names.contains(&test))
     }
 
     #[test]

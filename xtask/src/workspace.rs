@@ -44,6 +44,13 @@ impl Workspace {
         self.is_kept
     }
 
+    /// Runs such a call.
+    pub(crate) fn succeed(&self, arguments: &[&str]) -> anyhow::Result<()> {
+        let status = self.cargo(arguments).status().context("cannot start cargo")?;
+        anyhow::ensure!(status.success(), "`cargo {}` ended with {status}", arguments.join(" "));
+        Ok(())
+    }
+
     /// A call of the cargo that runs this task, in the workspace and its target directory.
     pub(crate) fn cargo(&self, arguments: &[&str]) -> Command {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
