@@ -24,9 +24,10 @@ pub(crate) struct Test {
 }
 
 impl Built {
-    /// Asks cargo, which builds what is not built yet.
-    pub(crate) fn of(workspace: &Workspace) -> anyhow::Result<Self> {
+    /// Asks cargo, which builds what is not built yet; `optimised` for counts that take hours else.
+    pub(crate) fn of(workspace: &Workspace, optimised: bool) -> anyhow::Result<Self> {
         let mut command = workspace.cargo(BUILD);
+        command.args(optimised.then_some("--release"));
         command.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
         let output = command.output().context("cannot start cargo")?;
         if !output.status.success() {

@@ -103,7 +103,7 @@ impl Steps<'_> {
 
     /// Runs integration tests as cargo would.
     fn tests(&self, tests: &[(&str, &[&str])]) -> anyhow::Result<()> {
-        let built = Built::of(self.workspace)?;
+        let built = Built::of(self.workspace, self.full)?;
         let all = tests.iter().flat_map(|(of, names)| names.iter().map(move |name| (*of, *name)));
         for (package, name) in all {
             let Test { program, directory } = built.test(package, name)?;

@@ -37,8 +37,9 @@ use Step::{Cargo, Demo, Docs, Tests, Tidy};
 /// All suites, cheap ones first: what fails in a second should not wait for what takes minutes.
 ///
 /// All tests are of one build of the whole workspace: cargo would build every crate again for each
-/// selection of packages, because each has other features of what they share. What talks to a real
-/// Cassandra runs in the cluster suite only. A test below finds the test that nobody names.
+/// selection of packages, because each has other features of what they share. With `--full` that
+/// build is optimised. What talks to a real Cassandra runs in the cluster suite only. A test below
+/// finds the test that nobody names.
 pub(crate) const SUITES: &[Suite] = &[
     Suite {
         name: "tidy",
