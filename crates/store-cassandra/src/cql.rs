@@ -37,6 +37,10 @@ pub(crate) enum Kind {
     Version,
     /// Everything, in token order.
     Walk,
+    /// Everything behind the token of a partition.
+    WalkOn,
+    /// All partitions of one token.
+    WalkToken,
     /// Writes a `Once` row.
     Put,
     /// Sweeps a `Once` row.
@@ -72,6 +76,8 @@ impl Kind {
                 | Self::BetweenDown
                 | Self::Version
                 | Self::Walk
+                | Self::WalkOn
+                | Self::WalkToken
         )
     }
 
@@ -82,6 +88,7 @@ impl Kind {
         let columns = if guarded { "sort, value, version" } else { "sort, value" };
         let select =
             |rest: &str| format!("SELECT {columns} FROM {name} WHERE partition = ? {rest}");
+        let walk = format!("SELECT partition, {columns} FROM {name}");
         let insert = format!("INSERT INTO {name} (partition, sort, value) VALUES (?, ?, ?)");
         let down = "ORDER BY sort DESC LIMIT ?";
         match self {
@@ -92,7 +99,9 @@ impl Kind {
             Self::FromDown => select(&format!("AND sort >= ? {down}")),
             Self::BetweenDown => select(&format!("AND sort >= ? AND sort < ? {down}")),
             Self::Version => format!("SELECT version FROM {name} WHERE partition = ? LIMIT 1"),
-            Self::Walk => format!("SELECT partition, {columns} FROM {name}"),
+            Self::Walk => walk,
+            Self::WalkOn => format!("{walk} WHERE token(partition) > token(?)"),
+            Self::WalkToken => format!("{walk} WHERE token(partition) = token(?)"),
             Self::Put => format!("{insert} USING TIMESTAMP {PUT_TIMESTAMP}"),
             Self::Sweep => format!(
                 "DELETE FROM {name} USING TIMESTAMP {SWEEP_TIMESTAMP} \

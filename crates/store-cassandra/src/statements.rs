@@ -12,9 +12,11 @@ use crate::cql::Kind;
 use crate::options::{Level, Options};
 
 /// Rows of one page of the driver: few where rows may be large, so that a page fits into memory.
-fn page_rows(table: &TableDef) -> i32 {
+fn page_rows(table: &TableDef, kind: Kind) -> i32 {
     let rows = 2 * limits::PAGE_BYTES / table.bounds().value_bytes.max(1);
-    i32::try_from(rows.clamp(8, 1000)).unwrap_or(1000)
+    let rows = i32::try_from(rows.clamp(8, 1000)).unwrap_or(1000);
+    // A partition that must be of one moment: the fewer pages, the fewer changes in between.
+    if kind == Kind::WalkToken { rows * 8 } else { rows }
 }
 
 /// By name: a definition may stand in several places of the program.
@@ -60,7 +62,7 @@ impl Statements {
         let key = key(table, kind, read);
         let (_, _, serial) = key;
         let mut statement = session.prepare(kind.text(&self.keyspace, table)).await?;
-        statement.set_page_size(page_rows(table));
+        statement.set_page_size(page_rows(table, kind));
         statement.set_is_idempotent(kind.reads() || matches!(kind, Kind::Put | Kind::Sweep));
         // The columns of our tables never change, so answers need not describe them each time.
         statement.set_use_cached_result_metadata(kind.reads());

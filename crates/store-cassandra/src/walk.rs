@@ -1,9 +1,13 @@
 //! Walks tables in token order.
 //!
-//! A cluster has no view of one moment: a walk sees each partition as it is when it comes by. What
-//! needs one moment needs the writers to stand still; the commands that do say so.
+//! A cluster has no view of one moment: a walk sees each partition as it is when it comes by, but
+//! each as it was at one moment. What needs one moment of all needs the writers to stand still; the
+//! commands that do say so.
+
+use std::ops::ControlFlow;
 
 use bytes::{BufMut as _, Bytes, BytesMut};
+use scylla::response::query_result::QueryRowsResult;
 use scylla::response::{PagingState, PagingStateResponse};
 use store::{
     EngineError, Entry, PartitionKey, Read, ReadError, RowKey, TableDef, Task, Version, WalkPage,
@@ -13,35 +17,47 @@ use store::{
 use crate::cql::Kind;
 use crate::engine::CassandraEngine;
 use crate::layout::{self, Named, Operation};
-use crate::read::{rows_result, strange, to_version};
+use crate::read::{CHANGES, restless, rows_result, strange, to_version};
 
 /// Walks the cluster's tables.
 pub(crate) struct TokenWalker<'e>(pub(crate) &'e CassandraEngine);
 
-/// Where a walk is: the driver's own position, and the partition whose version was told last.
-struct Position {
-    state: PagingState,
-    partition: Bytes,
+/// Where a walk is.
+enum Position {
+    Start,
+    /// In a `Once` table: the driver's own position.
+    State(PagingState),
+    /// In a guarded table: behind this partition and all of its token.
+    After(Bytes),
 }
 
 impl Position {
-    fn encode(state: &PagingState, partition: &Bytes) -> Bytes {
-        let state = state.as_bytes_slice().map(|bytes| bytes.to_vec()).unwrap_or_default();
-        let mut bytes = BytesMut::with_capacity(1 + partition.len() + state.len());
-        // A partition key has at most 255 bytes.
-        bytes.put_u8(u8::try_from(partition.len()).unwrap_or(u8::MAX));
-        bytes.put_slice(partition);
-        bytes.put_slice(&state);
-        bytes.freeze()
+    const STATE: u8 = 0;
+    const AFTER: u8 = 1;
+
+    fn encode(&self) -> Option<Bytes> {
+        let mut bytes = BytesMut::new();
+        match self {
+            Self::Start => return None,
+            Self::State(state) => {
+                bytes.put_u8(Self::STATE);
+                state.as_bytes_slice().into_iter().for_each(|state| bytes.put_slice(state));
+            }
+            Self::After(partition) => {
+                bytes.put_u8(Self::AFTER);
+                bytes.put_slice(partition);
+            }
+        }
+        Some(bytes.freeze())
     }
 
     fn decode(bytes: Option<Bytes>) -> Option<Self> {
-        let Some(bytes) = bytes else {
-            return Some(Self { state: PagingState::start(), partition: Bytes::new() });
-        };
-        let length = usize::from(*bytes.first()?);
-        let state = PagingState::new_from_raw_bytes(bytes.get(1 + length..)?);
-        Some(Self { state, partition: bytes.slice(1..=length) })
+        let Some(bytes) = bytes else { return Some(Self::Start) };
+        match *bytes.first()? {
+            Self::STATE => Some(Self::State(PagingState::new_from_raw_bytes(bytes.get(1..)?))),
+            Self::AFTER => Some(Self::After(bytes.slice(1..))),
+            _ => None,
+        }
     }
 }
 
@@ -60,55 +76,139 @@ impl Walker for TokenWalker<'_> {
             let rubbish =
                 || EngineError::new("this is no position of a walk", "begin at the start");
             let position = Position::decode(position).ok_or_else(rubbish)?;
-            Ok(self.read(table, position).await?)
+            match table.writes() {
+                Writes::Once => Ok(self.facts(table, position).await?),
+                Writes::Guarded => self.partitions(table, position).await,
+            }
         })
     }
 }
 
 impl TokenWalker<'_> {
-    async fn read(
+    /// Rows of a `Once` table never change: pages are as the driver makes them.
+    async fn facts(
         &self,
         table: &'static TableDef,
         position: Position,
     ) -> Result<WalkPage, EngineError> {
-        let engine = self.0;
-        let statement = engine.prepared(table, Kind::Walk, Read::Quorum).await?;
-        let state = &position.state;
-        let (result, next) = engine
-            .repeat("walking", || engine.session.execute_single_page(&statement, (), state.clone()))
-            .await?;
-        let rows = rows_result(result)?;
-        let mut reader = Reader { table, last: position.partition, entries: Vec::new() };
-        if table.writes() == Writes::Once {
-            for row in rows.rows::<(Bytes, Bytes, Bytes)>().map_err(strange)? {
-                let (partition, sort, value) = row.map_err(strange)?;
-                reader.row(&partition, &sort, value)?;
-            }
-        } else {
-            type Guarded = (Bytes, Option<Bytes>, Option<Bytes>, Option<i64>);
-            for row in rows.rows::<Guarded>().map_err(strange)? {
-                let (partition, sort, value, version) = row.map_err(strange)?;
-                reader.guarded(partition, sort.zip(value), version.map(to_version))?;
+        let state = match position {
+            Position::State(state) => state,
+            _ => PagingState::start(),
+        };
+        let (rows, next) = self.read(table, Kind::Walk, None, state).await?;
+        let mut reader = Reader::new(table);
+        for row in rows.rows::<(Bytes, Bytes, Bytes)>().map_err(strange)? {
+            let (partition, sort, value) = row.map_err(strange)?;
+            reader.row(&partition, &sort, value)?;
+        }
+        let next = next.and_then(|state| Position::State(state).encode());
+        Ok(WalkPage { entries: reader.entries, next })
+    }
+
+    /// Whole partitions of a guarded table. The last of a page may go on in the next one, which is
+    /// read later: it is read again by itself.
+    async fn partitions(
+        &self,
+        table: &'static TableDef,
+        position: Position,
+    ) -> Result<WalkPage, ReadError> {
+        let (kind, after) = match &position {
+            Position::After(partition) => (Kind::WalkOn, Some(partition)),
+            _ => (Kind::Walk, None),
+        };
+        let mut reader = Reader::new(table);
+        let mut more = Some(PagingState::start());
+        // A page may have nothing but deleted rows.
+        while let Some(state) = more.take_if(|_| reader.last.is_empty()) {
+            let (rows, next) = self.read(table, kind, after, state).await?;
+            let _ = reader.page(&rows)?;
+            more = next;
+        }
+        if more.is_none() {
+            return Ok(WalkPage { entries: reader.entries, next: None });
+        }
+        let last = reader.last;
+        let mut entries = reader.entries;
+        entries.retain(|entry| entry.partition() != last);
+        // Two partitions of one token are as good as impossible, and both are told.
+        let of_token = self.of_token(table, &last).await?;
+        let is_new =
+            |entry: &Entry| entries.iter().all(|told| told.partition() != entry.partition());
+        let whole: Vec<Entry> = of_token.into_iter().filter(is_new).collect();
+        entries.extend(whole);
+        Ok(WalkPage { entries, next: Position::After(last).encode() })
+    }
+
+    /// All partitions that have the token of this one.
+    async fn of_token(
+        &self,
+        table: &'static TableDef,
+        partition: &Bytes,
+    ) -> Result<Vec<Entry>, ReadError> {
+        for _ in 0..CHANGES {
+            let mut reader = Reader::new(table);
+            let mut state = PagingState::start();
+            loop {
+                let (rows, next) =
+                    self.read(table, Kind::WalkToken, Some(partition), state).await?;
+                match (reader.page(&rows)?, next) {
+                    (ControlFlow::Break(()), _) => break,
+                    (ControlFlow::Continue(()), None) => return Ok(reader.entries),
+                    (ControlFlow::Continue(()), Some(next)) => state = next,
+                }
             }
         }
+        Err(restless(table))
+    }
+
+    async fn read(
+        &self,
+        table: &'static TableDef,
+        kind: Kind,
+        partition: Option<&Bytes>,
+        state: PagingState,
+    ) -> Result<(QueryRowsResult, Option<PagingState>), EngineError> {
+        let engine = self.0;
+        let statement = engine.prepared(table, kind, Read::Quorum).await?;
+        let values: Vec<&Bytes> = partition.into_iter().collect();
+        let page = || engine.session.execute_single_page(&statement, &values, state.clone());
+        let (result, next) = engine.repeat("walking", page).await?;
         let next = match next {
-            PagingStateResponse::HasMorePages { state } => {
-                Some(Position::encode(&state, &reader.last))
-            }
+            PagingStateResponse::HasMorePages { state } => Some(state),
             PagingStateResponse::NoMorePages => None,
         };
-        Ok(WalkPage { entries: reader.entries, next })
+        Ok((rows_result(result)?, next))
     }
 }
 
 /// Turns rows into entries.
 struct Reader {
     table: &'static TableDef,
+    /// The partition whose rows are being read, and its version.
     last: Bytes,
+    version: Option<Version>,
     entries: Vec<Entry>,
 }
 
 impl Reader {
+    fn new(table: &'static TableDef) -> Self {
+        Self { table, last: Bytes::new(), version: None, entries: Vec::new() }
+    }
+
+    /// Adds guarded rows; breaks where a partition changed since its first row was read.
+    fn page(&mut self, rows: &QueryRowsResult) -> Result<ControlFlow<()>, EngineError> {
+        type Guarded = (Bytes, Option<Bytes>, Option<Bytes>, Option<i64>);
+        for row in rows.rows::<Guarded>().map_err(strange)? {
+            let (partition, sort, value, version) = row.map_err(strange)?;
+            let version = version.map(to_version);
+            if self.last == partition && self.version != version {
+                return Ok(ControlFlow::Break(()));
+            }
+            self.guarded(partition, sort.zip(value), version)?;
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
     fn row(&mut self, partition: &[u8], sort: &[u8], value: Bytes) -> Result<(), EngineError> {
         let key = RowKey::new(self.table, partition, sort).map_err(damaged)?;
         self.entries.push(Entry::Row { key, value });
@@ -123,7 +223,7 @@ impl Reader {
     ) -> Result<(), EngineError> {
         let key = PartitionKey::new(self.table, partition.clone()).map_err(damaged)?;
         if self.last != partition {
-            self.last = partition.clone();
+            (self.last, self.version) = (partition.clone(), version);
             let partition = key.clone();
             self.entries.extend(version.map(|version| Entry::Version { partition, version }));
         }

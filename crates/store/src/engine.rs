@@ -60,7 +60,7 @@ pub trait Maintenance: Engine {
     fn apply<'a>(&'a self, schema: &'a Schema) -> Task<'a, Result<Vec<SchemaChange>, SchemaError>>;
 
     /// A view of all tables for walking them: of one moment on an embedded engine, also while the
-    /// store is in use; on a cluster each partition is as it is when the walk comes by.
+    /// store is in use; on a cluster each partition is as it was at one moment of the walk.
     fn walk(&self) -> Task<'_, Result<Box<dyn Walker + '_>, EngineError>>;
 
     /// Loads entries of one table as [`Walker`] gave them, in its order, into a table that nobody

@@ -118,9 +118,8 @@ impl Store {
         table: &'static Table<P, S, V>,
         keys: &[(P, S)],
     ) -> Result<Vec<Option<V>>, ReadError> {
-        let keys = keys.iter().map(|(p, s)| table.key(p, s)).collect::<Result<Vec<_>, _>>()?;
-        let found = self.get_raw(table.def(), &keys, Read::Quorum).await?;
-        found.into_iter().map(|found| Ok(decode(found)?.value)).collect()
+        let found = self.read_many(table, keys, Read::Quorum).await?;
+        Ok(found.into_iter().map(|found| found.value).collect())
     }
 
     /// One row with the version of its partition, read serially: what a writer needs before a
@@ -149,8 +148,17 @@ impl Store {
         table: &'static Table<P, S, V>,
         keys: &[(P, S)],
     ) -> Result<Vec<Versioned<V>>, ReadError> {
+        self.read_many(table, keys, Read::Serial).await
+    }
+
+    async fn read_many<P: Partition, S: KeyPart, V: Value>(
+        &self,
+        table: &'static Table<P, S, V>,
+        keys: &[(P, S)],
+        read: Read,
+    ) -> Result<Vec<Versioned<V>>, ReadError> {
         let keys = keys.iter().map(|(p, s)| table.key(p, s)).collect::<Result<Vec<_>, _>>()?;
-        let found = self.get_raw(table.def(), &keys, Read::Serial).await?;
+        let found = self.get_raw(table.def(), &keys, read).await?;
         found.into_iter().map(decode).collect()
     }
 

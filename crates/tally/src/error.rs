@@ -161,7 +161,7 @@ pub enum SumError {
     /// A shard changed whenever it was counted anew.
     #[error(
         "{tally}: a shard changed under each of {attempts} recounts; \
-         recount when fewer events arrive, or walk the store with `verify`"
+         recount when fewer events arrive"
     )]
     Busy {
         /// The tally.

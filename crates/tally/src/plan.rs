@@ -25,7 +25,7 @@ pub(crate) enum Why {
     Sealed,
     /// The shard is at its bound: a newer generation is needed.
     Full,
-    /// The same of an entry of a part, which more shards alone do not help: they would all be its.
+    /// The same of an entry of a part. More shards do not help a large part: it stands in one.
     Crowded,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Plan {
     entries: HashMap<Entry, State<Counted>>,
 }
 
-/// What a shard holds, with what the plan has changed of it.
+/// What a shard holds of the rows that a plan needs.
 #[derive(Debug, Default)]
 pub(crate) struct Stored {
     pub(crate) sum: Sum,
@@ -47,6 +47,7 @@ pub(crate) struct Stored {
     pub(crate) entries: Vec<(Entry, Counted)>,
 }
 
+/// A row as the plan leaves it.
 #[derive(Debug, Default)]
 struct State<T> {
     row: T,

@@ -1,6 +1,6 @@
 //! Counting anew from the entries, while others go on counting.
 
-use store::{PageRequest, Read, ReadError, Version};
+use store::{PageRequest, Read, ReadError, Store, Version};
 
 use crate::attempt::Attempts;
 use crate::name::Part;
@@ -37,7 +37,7 @@ impl Tallies {
         let mut recount = Recount::default();
         let Some(row) = self.row(tally).await? else { return Ok(recount) };
         for shard in shards(tally, &row) {
-            let added = self.recount_shard(&shard).await?;
+            let added = recount_shard(&self.inner.store, &shard).await?;
             let overflow = |column| SumError::Overflow { tally: tally.to_string(), column };
             recount.counted.add(&added.all.counted).map_err(overflow)?;
             recount.stored.add(&added.all.stored.unwrap_or_default()).map_err(overflow)?;
@@ -45,40 +45,40 @@ impl Tallies {
         }
         Ok(recount)
     }
+}
 
-    /// Sums of the entries and stored sums of one shard, at one moment.
-    async fn recount_shard(&self, shard: &Shard) -> Result<Adding, SumError> {
-        let tally = || shard.tally.to_string();
-        let mut attempts = Attempts::default();
-        loop {
-            if let Some(found) = self.try_recount(shard).await? {
-                return Ok(found);
-            }
-            let waited = attempts.again().await;
-            waited.map_err(|attempts| SumError::Busy { tally: tally(), attempts })?;
+/// Sums of the entries and stored sums of one shard, at one moment.
+pub(crate) async fn recount_shard(store: &Store, shard: &Shard) -> Result<Adding, SumError> {
+    let tally = || shard.tally.to_string();
+    let mut attempts = Attempts::default();
+    loop {
+        if let Some(found) = try_recount(store, shard).await? {
+            return Ok(found);
         }
+        let waited = attempts.again().await;
+        waited.map_err(|attempts| SumError::Busy { tally: tally(), attempts })?;
     }
+}
 
-    /// Reads a shard page by page; none when it changed between two pages.
-    async fn try_recount(&self, shard: &Shard) -> Result<Option<Adding>, SumError> {
-        let mut adding = Adding::default();
-        let mut version: Option<Version> = None;
-        let mut cursor = None;
-        loop {
-            let first = PageRequest::first(limits::PAGE);
-            let request = PageRequest { cursor, read: Read::Serial, ..first };
-            let listing = self.inner.store.page(&SHARDS, shard, request).await?;
-            if *version.get_or_insert(listing.version) != listing.version {
-                return Ok(None);
-            }
-            for (name, record) in listing.rows {
-                adding.see(&name, record).map_err(|problem| problem.into_error(&shard.tally))?;
-            }
-            cursor = listing.next;
-            if cursor.is_none() {
-                adding.end_part();
-                return Ok(Some(adding));
-            }
+/// Reads a shard page by page; none when it changed between two pages.
+async fn try_recount(store: &Store, shard: &Shard) -> Result<Option<Adding>, SumError> {
+    let mut adding = Adding::default();
+    let mut version: Option<Version> = None;
+    let mut cursor = None;
+    loop {
+        let first = PageRequest::first(limits::PAGE);
+        let request = PageRequest { cursor, read: Read::Serial, ..first };
+        let listing = store.page(&SHARDS, shard, request).await?;
+        if *version.get_or_insert(listing.version) != listing.version {
+            return Ok(None);
+        }
+        for (name, record) in listing.rows {
+            adding.see(&name, record).map_err(|problem| problem.into_error(&shard.tally))?;
+        }
+        cursor = listing.next;
+        if cursor.is_none() {
+            adding.end_part();
+            return Ok(Some(adding));
         }
     }
 }
@@ -143,6 +143,16 @@ impl Adding {
         &mut self.part.get_or_insert_with(|| (part.clone(), Added::default())).1
     }
 
+    /// What differs between sums and entries, in words, after the last row.
+    pub(crate) fn drifts(&self) -> impl Iterator<Item = String> + '_ {
+        self.all.drift().into_iter().chain(self.drifted.iter().cloned())
+    }
+
+    /// Whether the sum row says that no entries are added any more.
+    pub(crate) fn is_sealed(&self) -> bool {
+        self.all.stored.as_ref().is_some_and(|sum| sum.sealed)
+    }
+
     /// No row of the last part comes any more.
     pub(crate) fn end_part(&mut self) {
         let Some((part, added)) = self.part.take() else { return };
@@ -159,7 +169,7 @@ impl Added {
     }
 
     /// What differs between entries and sum, in words.
-    pub(crate) fn drift(&self) -> Option<String> {
+    fn drift(&self) -> Option<String> {
         let nothing = Sum::default();
         let (counted, stored) = (&self.counted, self.stored.as_ref().unwrap_or(&nothing));
         let equal = counted.values == stored.values && counted.entries == stored.entries;

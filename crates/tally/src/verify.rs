@@ -1,17 +1,18 @@
 //! Proves over a whole store that sums equal their entries and no entry counts twice.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use store::{
-    Entry as Walked, Finding, KeyReader, Maintenance, Read, ReadError, RowKey, TableDef, Value,
-    limits as store_limits,
+    Engine, Entry as Walked, Finding, KeyReader, Maintenance, ReadError, RowKey, Store, TableDef,
+    Value, limits as store_limits,
 };
 
-use crate::Tally;
 use crate::generations::Generations;
 use crate::name::Entry;
-use crate::recount::{Adding, Problem};
+use crate::recount::{Adding, Problem, recount_shard};
 use crate::tables::{GENERATIONS, Record, RowName, SHARDS, Shard, shard_of};
+use crate::{SumError, Tally};
 
 /// Entries read at a time.
 const PAGE: usize = 10_000;
@@ -48,11 +49,15 @@ impl VerifyReport {
     }
 }
 
-/// Walks all tallies of a store at one moment, also while it is in use, and checks that
+/// Walks all tallies of a store, also while it is in use, and checks that
 ///
 /// - each shard's sum equals its entries;
 /// - each entry stands in the shard its hash names, and in one generation only;
 /// - every shard of an older generation is sealed.
+///
+/// A cluster shows the pages of a walk at different moments, so a shard may be seen half before
+/// and half after a commit. A shard in which something is found is therefore read once more, at one
+/// moment, and only what is found again is told.
 ///
 /// Memory grows with the number of tallies (about 100 bytes each), not with their entries.
 /// `progress` is told the entries seen so far.
@@ -60,12 +65,12 @@ impl VerifyReport {
 /// # Errors
 /// When a table cannot be read to its end.
 pub async fn verify(
-    engine: &dyn Maintenance,
+    engine: Arc<dyn Maintenance>,
     progress: &mut (dyn FnMut(u64) + Send),
 ) -> Result<VerifyReport, ReadError> {
     let mut report = VerifyReport::default();
     let walker = engine.walk().await?;
-    let mut walk = Walk { engine, tallies: HashMap::new(), shard: None, suspects: Vec::new() };
+    let mut walk = Walk::new(engine.clone());
     let mut position = None;
     loop {
         let page = walker.page(GENERATIONS.def(), position, PAGE).await?;
@@ -83,14 +88,17 @@ pub async fn verify(
         for (key, value) in page.entries.iter().filter_map(row) {
             walk.row(key, value, &mut report);
         }
-        walk.look_twice(&mut report).await?;
+        if page.next.is_none() {
+            walk.end_shard(&mut report);
+        }
+        walk.look_elsewhere(&mut report).await?;
+        walk.look_again(&mut report).await?;
         progress(report.entries);
         position = page.next;
         if position.is_none() {
             break;
         }
     }
-    walk.end_shard(&mut report);
     walk.unsealed(&mut report);
     Ok(report)
 }
@@ -103,13 +111,15 @@ fn row(entry: &Walked) -> Option<(&RowKey, &[u8])> {
 }
 
 /// Where the walk stands.
-struct Walk<'a> {
-    engine: &'a dyn Maintenance,
+struct Walk {
+    store: Store,
     tallies: HashMap<Tally, Seen>,
     /// The shard whose rows are being read. Rows of a partition follow each other on every engine.
     shard: Option<(Shard, Adding)>,
     /// Entries of newer generations, whose absence in the older ones is still to be proven.
     suspects: Vec<(Shard, Entry)>,
+    /// Shards in which something was found, and what.
+    doubtful: Vec<(Shard, Vec<String>)>,
 }
 
 /// A tally and how many of its shards were seen to be sealed.
@@ -118,7 +128,17 @@ struct Seen {
     sealed: u64,
 }
 
-impl Walk<'_> {
+impl Walk {
+    fn new(engine: Arc<dyn Engine>) -> Self {
+        Self {
+            store: Store::new(engine, 0),
+            tallies: HashMap::new(),
+            shard: None,
+            suspects: Vec::new(),
+            doubtful: Vec::new(),
+        }
+    }
+
     fn tally(&mut self, key: &RowKey, value: &[u8], report: &mut VerifyReport) {
         let damaged = |what: String| format!("partition {key:?}: {what}; restore a backup");
         let tally = KeyReader::whole::<Tally>(key.partition());
@@ -182,32 +202,51 @@ impl Walk<'_> {
         let Some((shard, mut adding)) = self.shard.take() else { return };
         report.shards += 1;
         adding.end_part();
-        for drift in adding.all.drift().into_iter().chain(std::mem::take(&mut adding.drifted)) {
-            let advice = "restore a backup, or set the entries again in a new tally";
-            report.add(SHARDS.def(), found(&shard, &format!("{drift}; {advice}")));
-        }
         let seen = self.tallies.get_mut(&shard.tally);
-        let known = seen.filter(|seen| {
-            let shards = seen.generations.shards(shard.generation);
-            shards.is_some_and(|shards| shard.number < shards)
-        });
-        let Some(seen) = known else {
-            let what = "its tally has no such shard, so no read finds it; restore a backup";
-            return report.add(SHARDS.def(), found(&shard, &what));
-        };
-        let sealed = adding.all.stored.is_some_and(|sum| sum.sealed);
-        let newest = seen.generations.newest().0;
-        if shard.generation < newest {
-            seen.sealed += u64::from(sealed);
-        } else if sealed && seen.generations.raising().is_none() {
-            let what = "it is sealed, but its tally is not being raised; restore a backup";
-            report.add(SHARDS.def(), found(&shard, &what));
+        let doubts = judge(&shard, &adding, seen.as_ref().map(|seen| &seen.generations));
+        if let Some(seen) = seen
+            && shard.generation < seen.generations.newest().0
+        {
+            seen.sealed += u64::from(adding.is_sealed());
+        }
+        if !doubts.is_empty() {
+            self.doubtful.push((shard, doubts));
         }
     }
 
-    /// No entry of a newer generation is also in an older one. Asked of the engine and not of the
+    /// Reads the doubtful shards again, each at one moment, and tells what is still found.
+    async fn look_again(&mut self, report: &mut VerifyReport) -> Result<(), ReadError> {
+        for (shard, doubts) in std::mem::take(&mut self.doubtful) {
+            let found_again = match recount_shard(&self.store, &shard).await {
+                // After the shard: the row of its tally is written before a shard is sealed or
+                // begun.
+                Ok(adding) => {
+                    let generations = self.generations(&shard.tally).await?;
+                    judge(&shard, &adding, generations.as_ref())
+                }
+                // A damaged row hides the others from every reader but the walk.
+                Err(SumError::Read(ReadError::Decode(_))) => doubts,
+                Err(SumError::Read(error)) => return Err(error),
+                Err(error) => vec![error.to_string()],
+            };
+            for what in found_again {
+                report.add(SHARDS.def(), found(&shard, &what));
+            }
+        }
+        Ok(())
+    }
+
+    /// The row of a tally as it is now; none when it cannot be read, of which the walk told.
+    async fn generations(&self, tally: &Tally) -> Result<Option<Generations>, ReadError> {
+        match self.store.get(&GENERATIONS, tally, &()).await {
+            Err(ReadError::Decode(_)) => Ok(None),
+            found => found,
+        }
+    }
+
+    /// No entry of a newer generation is also in an older one. Asked of the store and not of the
     /// walk: sealed generations get no entries and none is ever deleted, so any moment will do.
-    async fn look_twice(&mut self, report: &mut VerifyReport) -> Result<(), ReadError> {
+    async fn look_elsewhere(&mut self, report: &mut VerifyReport) -> Result<(), ReadError> {
         let mut keys = Vec::new();
         let mut asked = Vec::new();
         for (shard, entry) in std::mem::take(&mut self.suspects) {
@@ -216,15 +255,15 @@ impl Walk<'_> {
             for (generation, shards) in older {
                 let (tally, number) = (shard.tally.clone(), shard_of(entry.home(), shards));
                 let home = Shard { tally, generation, number };
-                keys.push(SHARDS.key(&home, &RowName::Entry(entry.clone()))?);
+                keys.push((home, RowName::Entry(entry.clone())));
                 asked.push((shard.clone(), generation, entry.clone()));
             }
         }
         let batch = store_limits::GET_KEYS;
         for (keys, asked) in keys.chunks(batch).zip(asked.chunks(batch)) {
-            let answers = self.engine.get(SHARDS.def(), keys, Read::Quorum).await?;
+            let answers = self.store.get_many(&SHARDS, keys).await?;
             for ((shard, generation, entry), _) in
-                asked.iter().zip(answers).filter(|(_, answer)| answer.value.is_some())
+                asked.iter().zip(answers).filter(|(_, answer)| answer.is_some())
             {
                 let what = format!(
                     "entry {entry:?} also counts in generation {generation}; restore a backup"
@@ -251,6 +290,27 @@ impl Walk<'_> {
             }
         }
     }
+}
+
+/// What should not be in a shard, in words.
+fn judge(shard: &Shard, adding: &Adding, generations: Option<&Generations>) -> Vec<String> {
+    let advice = "restore a backup, or set the entries again in a new tally";
+    let mut what: Vec<String> = adding.drifts().map(|drift| format!("{drift}; {advice}")).collect();
+    let is_known = |generations: &&Generations| {
+        generations.shards(shard.generation).is_some_and(|shards| shard.number < shards)
+    };
+    match generations.filter(is_known) {
+        None => what
+            .push("its tally has no such shard, so no read finds it; restore a backup".to_owned()),
+        Some(generations) => {
+            let is_newest = shard.generation == generations.newest().0;
+            if is_newest && adding.is_sealed() && generations.raising().is_none() {
+                let words = "it is sealed, but its tally is not being raised; restore a backup";
+                what.push(words.to_owned());
+            }
+        }
+    }
+    what
 }
 
 fn found(shard: &Shard, what: &dyn std::fmt::Display) -> String {

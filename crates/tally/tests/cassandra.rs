@@ -7,8 +7,8 @@ mod common;
 
 use std::sync::Arc;
 
-use common::schema;
 use common::storm::storm;
+use common::{overall, schema};
 use store::Engine;
 use store::conformance::{Fault, Faulty, seed};
 use store_cassandra::CassandraEngine;
@@ -19,6 +19,9 @@ const SETTINGS: Settings = Settings { shards: 4, shard_entries: 400, in_flight: 
 /// Of every 20 sets so many may fail in all and are set again: rivals in a cluster can be faster
 /// again and again, which the tally tells its caller after a while.
 const PATIENCE: usize = 200;
+
+/// Entries that a walk sees in several pages.
+const ENTRIES: u64 = 20_000;
 
 /// About four events each.
 fn entries() -> (u64, usize) {
@@ -65,4 +68,41 @@ async fn sums_are_exact_while_the_node_stops_and_goes_on() {
     let repeats = cassandra::stat(&engines, "repeats_total");
     println!("{pauses} pauses, {repeats} requests sent again");
     assert!(pauses > 0 && repeats > 0, "no request was lost: {pauses} pauses");
+}
+
+/// A cluster shows a walk's pages at different moments: a shard that is written in between is no
+/// drift.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_walk_beside_writers_finds_nothing() {
+    let Some(node) = cassandra::node() else { return };
+    let engines = cassandra::open_apart(&cassandra::options(&node), &schema()).await;
+    let settings = Settings { shards: 4, shard_entries: 50_000, in_flight: 8 };
+    let tallies = common::tallies(engines[0].clone(), settings);
+    let set = async |entries: std::ops::Range<u64>, rank| {
+        let sets = entries.map(|entry| common::event(&overall(), entry, rank)).collect();
+        for answer in tallies.set_many(sets).await {
+            assert!(answer.expect("is set").is_counted());
+        }
+    };
+    for first in (0..ENTRIES).step_by(1_000) {
+        set(first..first + 1_000, 1).await;
+    }
+    let writing = async {
+        for rank in 2.. {
+            for first in (0..ENTRIES).step_by(100) {
+                set(first..first + 100, rank).await;
+            }
+        }
+    };
+    let walking = async {
+        for _ in 0..parts::pick(5, 50) {
+            let report = tally::verify(engines[1].clone(), &mut |_| {}).await.expect("it ends");
+            assert!(report.is_clean(), "{:#?}", report.findings);
+            assert_eq!((report.shards, report.entries), (4, ENTRIES));
+        }
+    };
+    tokio::select! {
+        () = writing => {}
+        () = walking => {}
+    }
 }

@@ -45,8 +45,8 @@ async fn plant(engine: &ModelEngine, name: &str, key: RowKey, value: Vec<u8>) {
     engine.load(table(name), vec![entry]).await.expect("loads");
 }
 
-async fn expect_finding(engine: &ModelEngine, words: &str) {
-    let report = tally::verify(engine, &mut |_| {}).await.expect("the walk ends");
+async fn expect_finding(engine: &Arc<ModelEngine>, words: &str) {
+    let report = tally::verify(engine.clone(), &mut |_| {}).await.expect("the walk ends");
     let found = report.findings.iter().any(|finding| finding.what.contains(words));
     assert!(found, "`{words}` is not in {:#?}", report.findings);
     assert!(!report.is_clean());
@@ -57,7 +57,7 @@ const SUM: &[u8] = &[0];
 #[tokio::test]
 async fn a_sound_store_has_no_findings() {
     let (engine, tallies) = sound().await;
-    let report = tally::verify(engine.as_ref(), &mut |_| {}).await.expect("the walk ends");
+    let report = tally::verify(engine.clone(), &mut |_| {}).await.expect("the walk ends");
     assert!(report.is_clean(), "{:#?}", report.findings);
     assert_eq!((report.tallies, report.shards, report.entries), (1, 8, 60));
     assert!(tallies.recount(&overall()).await.expect("a recount").agrees());

@@ -61,7 +61,7 @@ async fn finish(engine: &Arc<ModelEngine>, tallies: &Tallies) {
     let all: Vec<(u64, u64)> = (0..100).flat_map(|entry| [(entry, 1), (entry, 2)]).collect();
     let mut random = fastrand::Rng::with_seed(1);
     write(tallies, &overall(), &all, &mut random, 0).await;
-    check(engine.as_ref(), tallies, &overall(), &all).await;
+    check(engine.clone(), tallies, &overall(), &all).await;
 }
 
 #[tokio::test]
@@ -75,7 +75,7 @@ async fn entries_stay_where_they_are_and_still_change() {
     assert_eq!(tallies.raise(&overall(), 8).await.expect("raised"), 8);
     count(&tallies, 0..300, 3).await;
     let all: Vec<(u64, u64)> = (0..300).map(|entry| (entry, 3)).collect();
-    check(engine.as_ref(), &tallies, &overall(), &all).await;
+    check(engine.clone(), &tallies, &overall(), &all).await;
     assert_eq!(tallies.shards(&overall()).await.expect("shards"), [3, 7, 8]);
 }
 
@@ -106,7 +106,7 @@ async fn a_full_shard_doubles_k_by_itself_and_is_never_overfull() {
         assert!(shards.windows(2).all(|pair| pair[1] == 2 * pair[0]), "{shards:?}");
     }
     let all: Vec<(u64, u64)> = (0..400).map(|entry| (entry, 1)).collect();
-    check(engine.as_ref(), &tallies, &overall(), &all).await;
+    check(engine.clone(), &tallies, &overall(), &all).await;
     for partition in common::shard_sizes(engine.as_ref()).await {
         assert!(partition <= 10, "a shard holds {partition} entries");
     }
@@ -169,5 +169,5 @@ async fn a_tally_begins_once() {
     tasks.join_all().await;
     let reader = tallies(engine.clone(), SETTINGS);
     assert_eq!(reader.shards(&overall()).await.expect("shards").len(), 1);
-    check(engine.as_ref(), &reader, &overall(), &events).await;
+    check(engine.clone(), &reader, &overall(), &events).await;
 }

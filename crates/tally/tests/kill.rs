@@ -122,14 +122,14 @@ async fn a_killed_process_counts_exactly_after_its_replay() {
         }
         let recount = tallies.recount(&overall()).await.expect("a recount");
         assert!(recount.agrees(), "{recount:?}");
-        let report = tally::verify(engine.as_ref(), &mut |_| {}).await.expect("the walk ends");
+        let report = tally::verify(engine.clone(), &mut |_| {}).await.expect("the walk ends");
         assert!(report.is_clean(), "{:#?}", report.findings);
     }
     let (_, all) = run(directory.path(), seed, entries, usize::MAX);
     assert!(all, "the last child gets to the end");
     let engine = fjall(directory.path());
     let tallies = tallies(engine.clone(), SETTINGS);
-    check(engine.as_ref(), &tallies, &overall(), &events).await;
+    check(engine.clone(), &tallies, &overall(), &events).await;
     let shards = tallies.shards(&overall()).await.expect("shards");
     println!("{kills} kills, {early} of them before the end; shards {shards:?}");
     assert!(early * 2 > kills, "the children were killed too late");

@@ -101,7 +101,7 @@ async fn one_node_killed_loses_nothing_and_stops_nobody() {
     // What the dead one missed must not depend on those who were there.
     ring.node((victim + 1) % 3).process().kill();
     for (engine, handle) in engines.iter().zip(&handles) {
-        check(engine.as_ref(), handle, &overall(), &events).await;
+        check(engine.clone(), handle, &overall(), &events).await;
     }
     let longest = run.pulse.longest();
     println!("{} events, {errors} errors, longest pause {longest:?}", events.len());

@@ -33,7 +33,7 @@ async fn survive(engine: Arc<dyn Maintenance>, faulty: Arc<Faulty>, seed: u64, e
     tasks.join_all().await;
     assert!(faulty.injected() * 3 > faulty.calls(), "a good part of the commits met a fault");
     let sure = tallies(engine.clone() as Arc<dyn Engine>, SETTINGS);
-    check(engine.as_ref(), &sure, &overall(), &events).await;
+    check(engine.clone(), &sure, &overall(), &events).await;
     let shards = sure.shards(&overall()).await.expect("shards");
     assert!(shards.len() > 1, "faults met a raise as well: {shards:?}");
 }

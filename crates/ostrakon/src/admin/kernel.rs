@@ -53,7 +53,7 @@ async fn tallies(
     report: &mut VerifyReport,
 ) -> anyhow::Result<()> {
     let mut tell = |entries| watch.tell("tally.shards", entries);
-    let found = tally::verify(opened.engine.as_ref(), &mut tell).await?;
+    let found = tally::verify(opened.engine.clone(), &mut tell).await?;
     report.tables.push(summary("tally.shards", found.entries, found.shards));
     add(report, found.findings_total, found.findings);
     Ok(())

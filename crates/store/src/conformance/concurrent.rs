@@ -19,8 +19,8 @@ const READERS: u64 = 4;
 /// Runs `operations` operations of 16 writers and 4 readers.
 ///
 /// # Panics
-/// When a version is given twice, a reader sees a torn partition or an older version than before,
-/// or an acknowledged write is not there.
+/// When a version is given twice, a reader or a walk sees a torn partition or an older version than
+/// before, or an acknowledged write is not there.
 pub async fn concurrent(subject: &dyn Subject, seed: u64, operations: usize) {
     let engine = subject.open().await;
     let store = store_on(&engine);
@@ -55,6 +55,7 @@ pub async fn concurrent(subject: &dyn Subject, seed: u64, operations: usize) {
         assert_eq!(now.version.0, given.len() as u64);
     }
     same_operation(&store, seed).await;
+    super::walks::walks_see_whole_partitions(&engine).await;
 }
 
 async fn page(store: &Store, partition: u8) -> Listing<Vec<u8>, Vec<u8>> {

@@ -8,6 +8,7 @@ mod concurrent;
 mod faults;
 mod random;
 mod tables;
+mod walks;
 
 use std::sync::Arc;
 

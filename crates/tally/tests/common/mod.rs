@@ -142,7 +142,7 @@ fn may_retry(error: &SetError) -> bool {
 
 /// Sums, recount, every single entry and the walk over the store agree with the events.
 pub(crate) async fn check(
-    engine: &dyn Maintenance,
+    engine: Arc<dyn Maintenance>,
     tallies: &Tallies,
     tally: &Tally,
     events: &[(u64, u64)],

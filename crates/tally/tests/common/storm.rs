@@ -64,11 +64,11 @@ pub(crate) async fn storm(
     println!("{} events, {counted} of them counted; shards {shards:?}", events.len());
     assert!(shards.len() >= 4, "K was raised three times: {shards:?}");
     assert!(counted >= usize::try_from(entries).expect("a number"));
-    check(judge.as_ref(), &handles[0], &overall(), &events).await;
+    check(judge.clone(), &handles[0], &overall(), &events).await;
     let fresh = tallies(judge.clone() as Arc<dyn Engine>, settings);
     let again = write(&fresh, &overall(), &events, &mut random, patience).await;
     assert_eq!(again, 0, "a replay of everything changes nothing");
-    check(judge.as_ref(), &fresh, &overall(), &events).await;
+    check(judge.clone(), &fresh, &overall(), &events).await;
 }
 
 /// Raises by one and a half; a full shard may have doubled K in between, and rivals on a cluster
