@@ -7,17 +7,21 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use parts::{Part, Process};
 
+use crate::built::Built;
 use crate::workspace::Workspace;
 
 /// How long the demo may take to show its page, and to end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Starts `ostrakon demo` from the release build, reads the page it names and asks it to end.
+/// Starts `ostrakon demo`, reads the page it names and asks it to end.
 ///
 /// All this relies on: the demo prints the address of its page (`http://127.0.0.1:PORT…`), answers
 /// there with 200, and ends with success after SIGTERM.
-pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<()> {
-    let binary = workspace.target().join("release/ostrakon");
+pub(crate) fn run(workspace: &Workspace, optimised: bool) -> anyhow::Result<()> {
+    // The program is built with the tests that start it.
+    Built::of(workspace, optimised)?;
+    let profile = if optimised { "release" } else { "debug" };
+    let binary = workspace.target().join(profile).join("ostrakon");
     let mut demo = Part::new("demo", binary)?.arg("demo").start()?;
     let address = address(&mut demo)?;
     println!("the demo shows http://{address}");

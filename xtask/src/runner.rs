@@ -97,7 +97,7 @@ impl Steps<'_> {
             Step::Tests(tests) => self.tests(tests),
             Step::Tidy => tidy::run(self.workspace),
             Step::Docs => docs::run(self.workspace, true),
-            Step::Demo => demo::run(self.workspace),
+            Step::Demo => demo::run(self.workspace, self.full),
         }
     }
 

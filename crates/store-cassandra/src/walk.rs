@@ -130,10 +130,12 @@ impl TokenWalker<'_> {
         let last = reader.last;
         let mut entries = reader.entries;
         entries.retain(|entry| entry.partition() != last);
-        // Two partitions of one token are as good as impossible, and both are told.
         let of_token = self.of_token(table, &last).await?;
-        let is_new =
-            |entry: &Entry| entries.iter().all(|told| told.partition() != entry.partition());
+        // Another partition of the same token is as good as impossible, and told once all the same.
+        let is_new = |entry: &Entry| {
+            let partition = entry.partition();
+            partition == last || entries.iter().all(|told| told.partition() != partition)
+        };
         let whole: Vec<Entry> = of_token.into_iter().filter(is_new).collect();
         entries.extend(whole);
         Ok(WalkPage { entries, next: Position::After(last).encode() })
