@@ -55,9 +55,9 @@ impl VerifyReport {
 /// - each entry stands in the shard its hash names, and in one generation only;
 /// - every shard of an older generation is sealed.
 ///
-/// A cluster shows the pages of a walk at different moments, so a shard may be seen half before
-/// and half after a commit. A shard in which something is found is therefore read once more, at one
-/// moment, and only what is found again is told.
+/// A cluster shows each partition at another moment: a shard may be of a generation that its tally
+/// did not have when that was read. A shard in which something is found is therefore read once
+/// more, and its tally after it; only what is found again is told.
 ///
 /// Memory grows with the number of tallies (about 100 bytes each), not with their entries.
 /// `progress` is told the entries seen so far.
