@@ -1,5 +1,5 @@
-//! Three nodes of Cassandra, three copies: the scenarios of the original, and many lives while one
-//! node is killed with -9 and brought back.
+//! Three nodes of Cassandra, three copies: many lives while one node is killed with -9, and the
+//! scenarios of the original with it still dead.
 
 #[path = "../../store-cassandra/tests/common/mod.rs"]
 mod cassandra;
@@ -82,5 +82,5 @@ async fn the_same_on_three_nodes_with_one_killed() {
         compare(handle, &plain).await;
     }
     // With one node still dead: the scenarios, each with a staker of its own.
-    scenarios::all(&handles[(victim + 1) % 3], &mut rng).await;
+    scenarios::all(&handles[0], &mut rng).await;
 }
