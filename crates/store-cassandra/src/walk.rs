@@ -1,8 +1,8 @@
 //! Walks tables in token order.
 //!
-//! A cluster has no view of one moment: a walk sees each partition as it is when it comes by, but
-//! each as it was at one moment. What needs one moment of all needs the writers to stand still; the
-//! commands that do say so.
+//! A cluster has no view of one moment: a walk sees each guarded partition whole, but each at
+//! another moment. What needs one moment of all needs the writers to stand still; the commands that
+//! do say so.
 
 use std::ops::ControlFlow;
 
@@ -121,7 +121,10 @@ impl TokenWalker<'_> {
         // A page may have nothing but deleted rows.
         while let Some(state) = more.take_if(|_| reader.last.is_empty()) {
             let (rows, next) = self.read(table, kind, after, state).await?;
-            let _ = reader.page(&rows)?;
+            // One answer has one version of a partition. Were it otherwise, rows would be missing.
+            if reader.page(&rows)?.is_break() {
+                return Err(restless(table));
+            }
             more = next;
         }
         if more.is_none() {

@@ -97,7 +97,7 @@ pub trait Maintenance: Engine {
     fn close(&self) -> Task<'_, Result<(), EngineError>>;
 }
 
-/// Walks tables in the engine's own order, at one moment.
+/// Walks tables in the engine's own order, as [`Maintenance::walk`] shows them.
 pub trait Walker: Send + Sync {
     /// At most `limit` entries after `position`, which is none at the start.
     fn page<'a>(

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use common::{check, event, events, fjall, overall, tallies};
+use common::{check, check_sound, event, events, fjall, overall, tallies};
 use store::conformance::seed;
 use tally::{Settings, Tallies};
 
@@ -120,10 +120,7 @@ async fn a_killed_process_counts_exactly_after_its_replay() {
             let found = tallies.entry(&overall(), &entry.to_be_bytes()).await.expect("an entry");
             assert!(found.is_some_and(|found| found.rank >= *rank), "entry {entry} went back");
         }
-        let recount = tallies.recount(&overall()).await.expect("a recount");
-        assert!(recount.agrees(), "{recount:?}");
-        let report = tally::verify(engine.clone(), &mut |_| {}).await.expect("the walk ends");
-        assert!(report.is_clean(), "{:#?}", report.findings);
+        check_sound(engine.clone(), &tallies, &overall()).await;
     }
     let (_, all) = run(directory.path(), seed, entries, usize::MAX);
     assert!(all, "the last child gets to the end");
