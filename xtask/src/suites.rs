@@ -150,7 +150,8 @@ pub(crate) const SUITES: &[Suite] = &[
         packages: &[],
         limit: 20,
         steps: &[Tests(&[
-            ("staking", &["babylon", "babylon_unbonding", "model", "rabbitmq", "scenarios"]),
+            ("staking", &["babylon", "babylon_unbonding", "cut", "model", "rabbitmq"]),
+            ("staking", &["scenarios"]),
             ("ostrakon", &["staking"]),
         ])],
     },

@@ -6,7 +6,7 @@ use store::{Cursor, KeyPart, KeyReader, Order, PageRequest, Read, ReadError, Val
 
 use crate::list::{List, ListRow};
 use crate::lists::Lists;
-use crate::slot::{Cell, Counts, ListKey, Slot};
+use crate::slot::{Cell, Counts, ListKey, Slot, encoded};
 
 /// Rows read at a time while counting.
 const COUNT_ROWS: usize = 1000;
@@ -39,6 +39,32 @@ impl Lists {
         let (from, to) = Slot::between(&request.from, &request.to);
         let PageRequest { order, limit, cursor, read, .. } = request;
         let request = PageRequest { from, to, order, limit, cursor, read };
+        self.slots(list, key, request).await
+    }
+
+    /// The first rows behind a place in the order: a sort key, and an entry that stands under it
+    /// or once did.
+    ///
+    /// # Errors
+    /// On a limit, a row that cannot be read, or a failing engine.
+    pub async fn page_behind<K: KeyPart, E: KeyPart, S: KeyPart, V: Value>(
+        &self,
+        list: &'static List<K, E, S, V>,
+        key: &K,
+        (sort, entry): (&S, &E),
+        limit: usize,
+    ) -> Result<ListPage<E, S, V>, ReadError> {
+        let (_, to) = Slot::between::<S>(&Bound::Unbounded, &Bound::Unbounded);
+        let from = Bound::Excluded(Slot::row(&encoded(sort), &encoded(entry)));
+        self.slots(list, key, PageRequest { from, to, ..PageRequest::first(limit) }).await
+    }
+
+    async fn slots<K: KeyPart, E: KeyPart, S: KeyPart, V: Value>(
+        &self,
+        list: &'static List<K, E, S, V>,
+        key: &K,
+        request: PageRequest<Slot>,
+    ) -> Result<ListPage<E, S, V>, ReadError> {
         let page = self.store.page(list.def().cells(), &ListKey::of(key), request).await?;
         let rows = page.rows.into_iter().map(|(slot, cell)| list.row(&slot, cell));
         let rows = rows.collect::<Result<_, _>>()?;
@@ -100,7 +126,7 @@ impl Lists {
         key: &K,
         entry: &E,
     ) -> Result<Option<(u64, Option<S>)>, ReadError> {
-        let slot = Slot::entry(&crate::slot::encoded(entry));
+        let slot = Slot::entry(&encoded(entry));
         let cell = self.store.get(list.def().cells(), &ListKey::of(key), &slot).await?;
         let Some((rank, sort)) = cell.map(Cell::entry).transpose()? else { return Ok(None) };
         let sort = sort.map(|sort| KeyReader::whole(&sort)).transpose()?;

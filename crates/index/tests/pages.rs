@@ -55,6 +55,23 @@ fn check(seen: &[(Version, u64, u64)], order: Order) {
     }
 }
 
+#[tokio::test]
+async fn a_page_begins_behind_any_place() {
+    let lists = Lists::new(Store::new(std::sync::Arc::new(store::ModelEngine::default()), 0));
+    let places: Vec<_> =
+        (0..ALL).map(|entry| (1, Place::at(entry, 1, sort_of(entry), vec![1]))).collect();
+    lists.place_many(&BY_OWNER, &places).await.expect("is placed");
+    for last in [0, 1, 2, 3, ALL - 2, ALL - 1] {
+        let place = (&sort_of(last), &last);
+        let page = lists.page_behind(&BY_OWNER, &1, place, 5).await.expect("a page");
+        let seen: Vec<u64> = page.rows.iter().map(|row| row.entry).collect();
+        assert_eq!(seen, (last + 1..ALL.min(last + 6)).collect::<Vec<_>>(), "behind {last}");
+    }
+    // Nobody stands there.
+    let page = lists.page_behind(&BY_OWNER, &1, (&5, &999), 1).await.expect("a page");
+    assert_eq!(page.rows.first().map(|row| row.entry), Some(3));
+}
+
 async fn pages_while_moving(home: &Home, seed: u64, reads: usize) {
     let lists = Lists::new(Store::new(home.engine(), 0));
     let places: Vec<_> =

@@ -48,7 +48,7 @@ impl Staking {
         let name = calculation.word().to_owned();
         let seen = self.inner.store.get_versioned(&BACKFILLS, &(), &name).await?;
         let before = seen.value.unwrap_or_default();
-        if before.done {
+        if before.done || before.from > self.inner.clock.now() {
             return Ok(None);
         }
         let page = self.inner.tallies.entries(&overall()?, before.position.clone(), PAGE).await?;
@@ -61,12 +61,15 @@ impl Staking {
                 let before = Delegation::default();
                 Some(Change { hash: TxHash(*hash), before, after: after? })
             });
-            self.settle(&changes.collect::<Vec<_>>(), &[calculation]).await?;
+            let changes: Vec<Change> = changes.collect();
+            self.settle(&changes, &[calculation]).await?;
+            self.expire_late(&changes).await?;
         }
         let after = Backfill {
             done: page.next.is_none(),
             position: page.next,
             counted: before.counted + counted,
+            from: before.from,
         };
         if before.counted > 0 || after.counted > 0 {
             tracing::info!(calculation = name, counted = after.counted, "back-filled");

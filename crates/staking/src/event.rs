@@ -210,15 +210,15 @@ pub fn parse(message: &[u8]) -> Result<Option<Event>, EventError> {
         2 => delegation(Step::Unbonding(Box::new(fields.unbonding()?))),
         3 => delegation(Step::Withdrawn(Box::new(fields.withdrawal(schema)?))),
         4 => delegation(Step::Expired(fields.timelock()?)),
-        5 => Ok(None),
+        5 => fields.statistics().map(|()| None),
         6 => Ok(Some(Event::BtcInfo {
             height: fields.height("height")?,
-            confirmed: fields.number("confirmed_tvl")?,
-            unconfirmed: fields.number("unconfirmed_tvl")?,
+            confirmed: fields.locked("confirmed_tvl")?,
+            unconfirmed: fields.locked("unconfirmed_tvl")?,
         })),
         7 => Ok(Some(Event::ConfirmedInfo {
             height: fields.height("height")?,
-            tvl: fields.number("tvl")?,
+            tvl: fields.locked("tvl")?,
         })),
         8 => delegation(Step::Slashed(Box::new(Slashing {
             hash: fields.hash("slashing_tx_hash_hex")?,
@@ -250,6 +250,15 @@ impl Fields<'_> {
                 })?,
             },
         })
+    }
+
+    /// Reads what says nothing new, so that whoever sends nonsense is told.
+    fn statistics(&self) -> Result<(), EventError> {
+        self.hash("staking_tx_hash_hex")?;
+        self.key("staker_pk_hex")?;
+        self.key("finality_provider_pk_hex")?;
+        read("staking_value", Satoshi::staked(self.number("staking_value")?))?;
+        self.text("state").map(drop)
     }
 
     fn unbonding(&self) -> Result<Unbonding, EventError> {
@@ -287,6 +296,10 @@ impl Fields<'_> {
     fn number(&self, name: &str) -> Result<u64, EventError> {
         let number = self.0.get(name).and_then(Value::as_u64);
         number.ok_or_else(|| EventError::new(name, "it is missing, or no whole number from 0"))
+    }
+
+    fn locked(&self, name: &str) -> Result<u64, EventError> {
+        read(name, Satoshi::locked(self.number(name)?)).map(|Satoshi(number)| number)
     }
 
     fn height(&self, name: &str) -> Result<BtcHeight, EventError> {
@@ -391,6 +404,33 @@ mod tests {
         for rubbish in [&b""[..], b"{", b"[]", b"5", b"\xff\xfe", b"{}"] {
             assert!(parse(rubbish).is_err(), "{rubbish:?}");
         }
+    }
+
+    #[test]
+    fn what_says_nothing_new_is_read_as_strictly() {
+        let mut stats = active();
+        stats["event_type"] = 5.into();
+        stats["state"] = "active".into();
+        assert_eq!(read(&stats), Ok(None));
+        for field in ["staking_tx_hash_hex", "staker_pk_hex", "staking_value", "state"] {
+            let mut wrong = stats.clone();
+            wrong[field] = Value::Null;
+            assert_eq!(read(&wrong).expect_err(field).field, field);
+        }
+    }
+
+    #[test]
+    fn nobody_locks_more_than_there_is() {
+        let all = 2_100_000_000_000_000_u64;
+        let info = |confirmed: u64, unconfirmed: u64| {
+            read(&json!({ "event_type": 6, "height": 5, "confirmed_tvl": confirmed,
+                "unconfirmed_tvl": unconfirmed }))
+        };
+        assert!(info(0, all).is_ok());
+        assert_eq!(info(0, all + 1).expect_err("more").field, "unconfirmed_tvl");
+        assert_eq!(info(all + 1, 0).expect_err("more").field, "confirmed_tvl");
+        let confirmed = json!({ "event_type": 7, "height": 5, "tvl": all + 1 });
+        assert_eq!(read(&confirmed).expect_err("more").field, "tvl");
     }
 
     #[test]

@@ -77,7 +77,9 @@ impl Staking {
         let known: Vec<u64> = stretches.into_iter().filter(|stretch| *stretch < last).collect();
         let sums = self.stretch_sums(&known).await?;
         let first = from.0.div_ceil(STRETCH).max(known.first().copied().unwrap_or(last));
-        let step = (last.saturating_sub(first) / points.clamp(1, POINTS) as u64).max(1);
+        // The point of the upper height is one of them.
+        let points = points.clamp(2, POINTS) as u64 - 1;
+        let step = last.saturating_sub(first).div_ceil(points).max(1);
         let (mut running, mut sums) = (Running::default(), sums.into_iter().peekable());
         let mut series = Vec::new();
         for stretch in (first..last).step_by(usize::try_from(step).unwrap_or(1)) {

@@ -26,7 +26,7 @@ use crate::intake::{BATCH, Intake, MESSAGE_BYTES, Message, Taken};
 use crate::notes::WRITING;
 use crate::settle::Change;
 use crate::staking::{Staking, StakingError};
-use crate::tables::{DELEGATIONS, Directory, WAITING};
+use crate::tables::{DELEGATIONS, Directory, LANES, WAITING};
 use crate::together::LARGE;
 use crate::{BtcHeight, TxHash};
 
@@ -215,6 +215,7 @@ impl Staking {
         if steps.is_empty() {
             return Ok(Vec::new());
         }
+        self.agree().await?;
         let height = BtcHeight(self.bitcoin().await?.height);
         let until = Instant::now() + WRITING;
         let note = self.note(steps.keys().copied().collect()).await?;
@@ -280,6 +281,14 @@ impl Staking {
         .await
     }
 
+    /// Timelocks that passed before these could be found by them.
+    pub(crate) async fn expire_late(&self, changes: &[Change]) -> Result<(), StakingError> {
+        let height = BtcHeight(self.bitcoin().await?.height);
+        let passed = |change: &&Change| Delegation::clone(&change.after).expire(height);
+        let due = changes.iter().filter(passed).map(|change| (change.hash, Vec::new()));
+        self.apply_steps(due.collect()).await.map(drop)
+    }
+
     /// Bitcoin may have risen while these were not yet found by their timelocks.
     async fn expire_since(
         &self,
@@ -299,11 +308,11 @@ impl Staking {
     }
 
     /// Remembers which delegations have parked steps, by the hour.
-    async fn wait_for(&self, changes: &[Change]) -> Result<(), StakingError> {
+    pub(crate) async fn wait_for(&self, changes: &[Change]) -> Result<(), StakingError> {
         let hour = self.inner.clock.now() / HOUR;
         let waiting = changes.iter().filter(|change| change.after.parked().next().is_some());
         let rows = waiting
-            .map(|change| WAITING.row(&hour, &change.hash.0, &()))
+            .map(|change| WAITING.row(&(hour, lane(change.hash)), &change.hash.0, &()))
             .collect::<Result<Vec<_>, _>>()?;
         if rows.is_empty() {
             return Ok(());
@@ -339,6 +348,11 @@ impl Staking {
             tracing::warn!("{kind} was not told: {error}");
         }
     }
+}
+
+/// The partition of those that wait since an hour.
+fn lane(TxHash(hash): TxHash) -> u8 {
+    hash.first().copied().unwrap_or_default() % LANES
 }
 
 fn later(error: &StakingError) -> Taken {

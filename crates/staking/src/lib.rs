@@ -28,7 +28,8 @@
 //! | `api` | answers over HTTP |
 //! | [`compat`] | Babylon's staking API |
 //! | `verify` | everything counted again and compared |
-//! | `backfill`, `run` | calculations that come later; what works in the background |
+//! | `calculations`, `backfill` | what all processes count, and what is added later |
+//! | `run` | what works in the background |
 //!
 //! # Invariants
 //!
@@ -42,6 +43,7 @@ pub mod address;
 pub mod api;
 mod backfill;
 mod bitcoin;
+mod calculations;
 pub mod compat;
 pub mod delegation;
 pub mod derive;

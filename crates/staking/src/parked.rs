@@ -1,5 +1,5 @@
-//! Steps that wait for an earlier one that never comes are given up: they leave their delegation
-//! and are kept as messages that cannot be applied.
+//! Steps that wait for an earlier one that never comes are given up: they are kept as messages that
+//! cannot be applied, and leave their delegation, unless it counts already.
 
 use serde_json::{Value, json};
 use store::PageRequest;
@@ -11,10 +11,12 @@ use crate::hex::Hex;
 use crate::ingest::HOUR;
 use crate::intake::Message;
 use crate::staking::{Staking, StakingError};
-use crate::tables::{DELEGATIONS, DIRECTORY, Directory, WAITING};
+use crate::tables::{DELEGATIONS, DIRECTORY, Directory, LANES, WAITING};
 
 /// Why a step is given up.
-const REASON: &str = "what it builds on did not come; replay it when it has";
+const LEFT: &str = "what it builds on did not come; replay it when it has";
+/// Why a step of a stake that is known is told of.
+const WAITS: &str = "what it builds on did not come; it stays noted, and applies when that comes";
 
 impl Staking {
     /// Gives up steps that have waited for too long; how many.
@@ -38,36 +40,44 @@ impl Staking {
 
     async fn give_up_hour(&self, hour: u64) -> Result<u64, StakingError> {
         let mut given_up = 0;
-        loop {
-            let page = self.inner.store.page(&WAITING, &hour, PageRequest::first(1000)).await?;
-            if page.rows.is_empty() {
-                return Ok(given_up);
+        for place in (0..LANES).map(|lane| (hour, lane)) {
+            let mut cursor = None;
+            loop {
+                let request = PageRequest { cursor, ..PageRequest::first(1000) };
+                let page = self.inner.store.page(&WAITING, &place, request).await?;
+                let mut swept = Vec::with_capacity(page.rows.len());
+                for (hash, ()) in page.rows {
+                    given_up += self.release(TxHash(hash)).await?;
+                    swept.push(WAITING.sweep(&place, &hash)?);
+                }
+                if !swept.is_empty() {
+                    self.inner.store.put(swept).await?;
+                }
+                cursor = page.next;
+                if cursor.is_none() {
+                    break;
+                }
             }
-            let mut swept = Vec::with_capacity(page.rows.len());
-            for (hash, ()) in page.rows {
-                given_up += self.release(TxHash(hash)).await?;
-                swept.push(WAITING.sweep(&hour, &hash)?);
-            }
-            self.inner.store.put(swept).await?;
         }
+        Ok(given_up)
     }
 
     /// Takes parked steps out of a delegation. They are kept first: a crash in between keeps them
-    /// twice, and replaying them twice changes nothing.
+    /// twice, and replaying them twice changes nothing. A delegation whose stake is known ranks its
+    /// sums by what it knows, so it forgets nothing: its steps are only kept.
     async fn release(&self, hash: TxHash) -> Result<u64, StakingError> {
         loop {
             let seen = self.delegation(hash).await?.unwrap_or_default();
             let parked: Vec<Waiting> = seen.parked().collect();
-            // A delegation whose stake is known ranks its sums by what it knows: it forgets
-            // nothing. What waits there waits for a timelock, and that will pass.
-            if parked.is_empty() || seen.staked.is_some() {
-                return Ok(0);
-            }
             let messages: Vec<Message> =
                 parked.iter().filter_map(|step| message(hash, &seen, *step)).collect();
+            let reason = if seen.staked.is_some() { WAITS } else { LEFT };
             let refused: Vec<_> =
-                (0..messages.len()).map(|number| (number, REASON.to_owned())).collect();
+                (0..messages.len()).map(|number| (number, reason.to_owned())).collect();
             self.keep(&messages, &refused).await?;
+            if parked.is_empty() || seen.staked.is_some() {
+                return Ok(messages.len() as u64);
+            }
             let released =
                 guarded::change(&self.inner.store, &DELEGATIONS, (&hash.0, &()), |now| {
                     let is_seen = now.as_ref() == Some(&seen);

@@ -186,22 +186,14 @@ impl Staking {
         after: Option<RankPlace>,
         limit: usize,
     ) -> Result<Vec<(PublicKey, Standing)>, StakingError> {
-        let mut rows = Vec::with_capacity(limit + 1);
-        let mut cursor = None;
-        loop {
-            let from = after.map_or(Bound::Unbounded, |(tvl, _)| Bound::Included(Reverse(tvl)));
-            let request = PageRequest { from, cursor, ..PageRequest::first(limit + 1) };
-            let page = self.inner.lists.page(&BOARD, &list, request).await?;
-            // Those that have staked as much as the last one seen are passed over up to it.
-            let behind = page.rows.into_iter().filter(|row| {
-                after.is_none_or(|(tvl, key)| (row.sort, row.entry) > (Reverse(tvl), key))
-            });
-            rows.extend(behind.map(|row| (PublicKey(row.entry), row.payload)));
-            cursor = page.next;
-            if cursor.is_none() || rows.len() > limit {
-                return Ok(rows);
+        let lists = &self.inner.lists;
+        let page = match after {
+            None => lists.page(&BOARD, &list, PageRequest::first(limit + 1)).await?,
+            Some((tvl, key)) => {
+                lists.page_behind(&BOARD, &list, (&Reverse(tvl), &key), limit + 1).await?
             }
-        }
+        };
+        Ok(page.rows.into_iter().map(|row| (PublicKey(row.entry), row.payload)).collect())
     }
 
     /// Delegations of a staker in one of the states (in any, if there are none), newest first.
@@ -216,10 +208,9 @@ impl Staking {
         limit: usize,
     ) -> Result<ListPage<Listed, StakerPlace>, StakingError> {
         let limit = limit.clamp(1, PAGE);
-        let highest = match after {
-            Some((height, _)) => height,
-            None => self.highest().await?,
-        };
+        // A cursor may name any height; there are no stakes above this one.
+        let highest = self.highest().await?;
+        let highest = after.map_or(highest, |(height, _)| height.min(highest));
         let mut page = ListPage { rows: Vec::new(), next: None };
         let mut looked = 0;
         for bucket in (0..=highest / STAKER_BUCKET).rev() {
@@ -244,7 +235,7 @@ impl Staking {
                     }
                     page.rows.push(Listed { hash: TxHash(at.1), delegation });
                 }
-                if looked >= LOOKED_AT && page.rows.len() < limit {
+                if looked >= LOOKED_AT && !hashes.is_empty() {
                     page.next = hashes.last().copied();
                     return Ok(page);
                 }

@@ -25,14 +25,15 @@ impl Staking {
     /// When more were set before: shards are never taken away.
     pub async fn raise_shards(&self) -> Result<(), StakingError> {
         let shards = self.inner.settings.shards;
-        if !self.record_shards(shards).await? {
-            return Ok(());
-        }
+        let is_news = self.record_shards(shards).await?;
+        // Also when it is not: whoever recorded it may have died before all had as many.
         let parts = [by_provider()?, by_staker()?, by_stretch()?];
         for tally in parts.into_iter().chain([overall()?, stakers()?, providers()?]) {
             self.raise(&tally, shards).await?;
         }
-        tracing::info!(shards, "the statistics have as many shards now");
+        if is_news {
+            tracing::info!(shards, "the statistics have as many shards now");
+        }
         Ok(())
     }
 
@@ -53,7 +54,7 @@ impl Staking {
                 return Err(RaiseError::Lower { asked: shards, current: before.shards }.into());
             }
             let news = before.shards < shards;
-            Ok((news.then_some(Recorded { shards }), news))
+            Ok((news.then_some(Recorded { shards, ..before }), news))
         })
         .await
     }
@@ -83,6 +84,9 @@ impl Staking {
                 Ok(0) => age = NOTE_AGE,
                 Ok(notes) => tracing::info!(notes, "finished what a crash had left"),
                 Err(error) => tracing::warn!("notes are looked at again: {error}"),
+            }
+            if let Err(error) = self.widen().await {
+                tracing::warn!("what is counted is looked at again: {error}");
             }
             if let Err(error) = self.backfill().await {
                 tracing::warn!("calculations are back-filled later: {error}");

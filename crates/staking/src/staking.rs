@@ -58,9 +58,22 @@ pub enum StakingError {
     /// A change took so long that its note may be gone.
     #[error("the store is too slow: a change was given up before it was made; send it again")]
     Slow,
+    /// Another process counts more than this one.
+    #[error("another process also counts `{0}`, which this one does not know; update this one")]
+    Outdated(String),
     /// A limit of counts.
     #[error(transparent)]
     Limit(#[from] LimitError),
+}
+
+impl StakingError {
+    /// Whether it comes again however well the store is: something is full.
+    pub(crate) fn is_lasting(&self) -> bool {
+        matches!(
+            self,
+            Self::Limit(_) | Self::Place(PlaceError::Full { .. }) | Self::Set(SetError::Raise(_))
+        )
+    }
 }
 
 /// Lets `?` turn failures of the store into this.
@@ -101,6 +114,7 @@ pub(crate) struct Inner {
     listed: Memory<(Directory, u64)>,
     addressed: Memory<PublicKey>,
     counted: Memory<[u8; 16]>,
+    finished: Memory<u64>,
     pub(crate) counters: crate::ingest::Counters,
     pub(crate) together: crate::together::Together,
 }
@@ -127,6 +141,7 @@ impl Staking {
             listed: Memory::default(),
             addressed: Memory::default(),
             counted: Memory::default(),
+            finished: Memory::default(),
             counters: crate::ingest::Counters::default(),
             together: crate::together::Together::default(),
             store,
@@ -147,6 +162,11 @@ impl Staking {
     /// Notes that were counted and may not go yet.
     pub(crate) fn counted(&self) -> &Memory<[u8; 16]> {
         &self.inner.counted
+    }
+
+    /// Whiles whose notes are all gone.
+    pub(crate) fn finished(&self) -> &Memory<u64> {
+        &self.inner.finished
     }
 
     pub(crate) fn addressed(&self) -> &Memory<PublicKey> {

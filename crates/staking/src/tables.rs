@@ -17,8 +17,8 @@ use crate::{MESSAGE_BYTES, PublicKey, TxHash};
 pub(crate) const STAKER_BUCKET: u64 = 210_000;
 /// Lists that stakers are spread over.
 pub(crate) const BOARD_LISTS: u8 = 64;
-/// Partitions that notes are spread over.
-pub(crate) const NOTE_LANES: u8 = 16;
+/// Partitions that notes of a while, and steps that wait since an hour, are spread over.
+pub(crate) const LANES: u8 = 16;
 
 /// What the rows of [`DIRECTORY`] name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +29,8 @@ pub(crate) enum Directory {
     Unprocessable = 1,
     /// Hours in which a step was parked.
     Waiting = 2,
+    /// Whiles in which a note was written.
+    Notes = 3,
 }
 
 /// Delegations whose sums may not be written yet.
@@ -70,13 +72,18 @@ pub(crate) struct Backfill {
     pub(crate) position: Option<tally::Position>,
     pub(crate) counted: u64,
     pub(crate) done: bool,
+    /// Not before this time, Unix milliseconds.
+    pub(crate) from: u64,
 }
 store::serde_value!(Backfill, format 1);
 
-/// What the operator set last, where it may not be taken back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What all processes must agree on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Recorded {
+    /// The highest number of shards that was ever set.
     pub(crate) shards: u16,
+    /// What is counted.
+    pub(crate) calculations: Vec<String>,
 }
 store::serde_value!(Recorded, format 1);
 
@@ -130,22 +137,22 @@ pub(crate) static DIRECTORY: Table<u8, u64, ()> = Table::once(
 .answers(&[Query { name: "stretches and hours there are rows of", touches: ONE }]);
 
 /// Changes whose sums may not be written yet.
-pub(crate) static NOTES: Table<u8, [u8; 16], Note> = Table::once(
+pub(crate) static NOTES: Table<(u64, u8), [u8; 16], Note> = Table::once(
     "staking.notes",
-    "Delegations that changed, until all that follows from it is written.",
+    "Delegations that changed, until all that follows from it is written, by ten minutes.",
     Placement::Hashed,
     Bounds::rows(100_000).values(40 * crate::BATCH).pages(100),
 )
 .answers(&[Query { name: "changes that a crash left unfinished", touches: Touches::Few(16) }]);
 
 /// Delegations that had a parked step, by the hour in which it came.
-pub(crate) static WAITING: Table<u64, [u8; 32], ()> = Table::once(
+pub(crate) static WAITING: Table<(u64, u8), [u8; 32], ()> = Table::once(
     "staking.waiting",
     "A delegation with a parked step, under the hour in which it was parked.",
     Placement::Hashed,
     Bounds::rows(1_000_000).pages(1000),
 )
-.answers(&[Query { name: "steps that were parked in an hour", touches: ONE }]);
+.answers(&[Query { name: "steps that were parked in an hour", touches: Touches::Few(16) }]);
 
 /// Messages that cannot be applied.
 pub static UNPROCESSABLE: Table<u64, (u64, [u8; 8]), Unprocessable> = Table::once(
@@ -165,12 +172,12 @@ pub(crate) static BACKFILLS: Table<(), String, Backfill> = Table::guarded(
 )
 .answers(&[Query { name: "how far a calculation is", touches: ONE }]);
 
-/// Settings that may not be taken back.
+/// What all processes must agree on.
 pub(crate) static SETTINGS: Table<(), (), Recorded> = Table::guarded(
     "staking.settings",
-    "The highest number of logical shards that was ever set.",
+    "The highest number of logical shards that was ever set, and what is counted.",
     Placement::Single,
-    Bounds::rows(1).values(64).pages(1),
+    Bounds::rows(1).values(1024).pages(1),
 )
 .answers(&[Query { name: "the number of shards that was set", touches: ONE }]);
 

@@ -53,6 +53,15 @@ impl PublicKey {
 }
 
 impl Satoshi {
+    /// What may be staked altogether: no more than there is.
+    ///
+    /// # Errors
+    /// When there is not so much.
+    pub fn locked(number: u64) -> Result<Self, ParseError> {
+        let possible = number <= SUPPLY;
+        possible.then_some(Self(number)).ok_or(ParseError("there are no more than 2.1e15 satoshi"))
+    }
+
     /// An amount that can be staked: more than nothing, and no more than there is.
     ///
     /// # Errors

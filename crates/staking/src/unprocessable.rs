@@ -12,6 +12,10 @@ use crate::tables::{DIRECTORY, Directory, UNPROCESSABLE, Unprocessable};
 
 /// Messages of one page at the most.
 const PAGE: usize = 100;
+/// Messages that are kept at a time: each has up to a megabyte.
+const KEPT: usize = 50;
+/// Hours after which nobody's clock is so far behind that it keeps another message in an hour.
+const DAY: u64 = 24;
 
 /// The name of a message that was kept: when, and a digest of what it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,19 +62,19 @@ impl Staking {
         messages: &[Message],
         refused: &[(usize, String)],
     ) -> Result<(), StakingError> {
-        if refused.is_empty() {
-            return Ok(());
-        }
         let millis = self.inner.clock.now();
-        let mut rows = Vec::with_capacity(refused.len());
-        for (number, reason) in refused {
-            let Some(message) = messages.get(*number) else { continue };
-            tracing::warn!(source = message.source, reason, "a message cannot be applied");
-            let body = message.body.iter().take(MESSAGE_BYTES).copied().collect();
-            let source = message.source.chars().take(200).collect();
-            rows.push(row_of(millis, &Unprocessable { source, reason: reason.clone(), body })?);
+        for refused in refused.chunks(KEPT) {
+            let mut rows = Vec::with_capacity(refused.len());
+            for (number, reason) in refused {
+                let Some(message) = messages.get(*number) else { continue };
+                tracing::warn!(source = message.source, reason, "a message cannot be applied");
+                let body = message.body.iter().take(MESSAGE_BYTES).copied().collect();
+                let source = message.source.chars().take(200).collect();
+                rows.push(row_of(millis, &Unprocessable { source, reason: reason.clone(), body })?);
+            }
+            self.list(Directory::Unprocessable, [millis / HOUR], rows).await?;
         }
-        self.list(Directory::Unprocessable, [millis / HOUR], rows).await
+        Ok(())
     }
 
     /// Messages that were kept before `before`, newest first.
@@ -114,8 +118,7 @@ impl Staking {
 
     /// An hour that has passed and has no messages left is not looked at again.
     async fn unlist(&self, hour: u64) {
-        // The hour before may still be written by somebody whose clock is behind.
-        if hour + 1 >= self.inner.clock.now() / HOUR {
+        if hour + DAY >= self.inner.clock.now() / HOUR {
             return;
         }
         self.listed().forget(&(Directory::Unprocessable, hour));

@@ -52,6 +52,62 @@ async fn a_calculation_that_is_added_later_is_back_filled_and_goes_on_after_a_cr
 }
 
 #[tokio::test]
+async fn a_program_that_is_taken_back_and_comes_again_counts_what_was_left_out() {
+    let mut rng = seeded();
+    let store = Store::new(Arc::new(ModelEngine::default()), 0);
+    let (clock, hand) = Clock::by_hand(1_000 * HOUR);
+    let starts = async |calculations: &[Calculation]| {
+        let settings = Settings { calculations: calculations.to_vec(), ..Settings::default() };
+        let staking = Staking::new(store.clone(), clock.clone(), None, settings).expect("settings");
+        staking.adopt().await.expect("written down");
+        staking.backfill().await.expect("back-filled");
+        staking
+    };
+    let older = &[Calculation::OverallStats, Calculation::Staker];
+    let world = World::new(&mut rng, 50, 7, 800_000, 3_000);
+    let plain = Plain::new(&world, 300, &mut rng);
+    let mut messages = plain.shuffled(10, &mut rng).into_iter();
+    let mut some = || messages.by_ref().take(300).collect::<Vec<_>>();
+    let before = starts(older).await;
+    feed(&before, some(), 100).await;
+    feed(&starts(&Calculation::ALL).await, some(), 100).await;
+    // The older one is still there, and may not count any more: it would leave something out.
+    let told = Told::new(&before, &mut rng);
+    let Taken::Later(reason) = told.take(&told.active()).await else { panic!("counted") };
+    assert!(reason.contains("update this one"), "{reason}");
+    assert!(matches!(before.finish_notes(0).await, Err(StakingError::Outdated(_))));
+    // The newer one is taken back, and comes again.
+    feed(&starts(older).await, some(), 100).await;
+    let after = starts(&Calculation::ALL).await;
+    feed(&after, messages.collect(), 100).await;
+    let done = after.backfilled(Calculation::Heights).await.expect("read").1;
+    assert!(!done, "others may still be in the middle of something");
+    hand.forward(4 * 60 * 1000);
+    after.backfill().await.expect("back-filled");
+    assert!(after.backfilled(Calculation::Heights).await.expect("read").1);
+    compare(&after, &plain).await;
+}
+
+#[tokio::test]
+async fn what_is_counted_late_still_runs_out() {
+    // A process died after a stake was written and before it could be found by its timelock.
+    // Meanwhile Bitcoin passed it. Whoever counted it later counted it as active, for ever.
+    let mut rng = seeded();
+    let store = Store::new(Arc::new(ModelEngine::default()), 0);
+    let without = vec![Calculation::OverallStats, Calculation::Staker];
+    let before = on(&store, Settings { calculations: without, ..Settings::default() });
+    let told = Told::new(&before, &mut rng);
+    assert_eq!(told.take(&told.active()).await, Taken::Applied);
+    let end = staking::BtcHeight(told.life.start + told.life.timelock);
+    before.reach(end).await.expect("reached");
+    assert_eq!(before.expire().await.expect("looked"), 0, "it is not found");
+    let after = on(&store, Settings::default());
+    after.backfill().await.expect("back-filled");
+    assert_eq!(told.state().await, Some(staking::delegation::State::Unbonded));
+    assert_eq!(told.sums().await, Some(told.expected(0)));
+}
+
+#[tokio::test]
 async fn shards_are_raised_on_live_data_and_never_lowered() {
     let mut rng = seeded();
     let store = Store::new(Arc::new(ModelEngine::default()), 0);
@@ -104,6 +160,30 @@ async fn steps_that_wait_in_vain_are_given_up_and_can_be_replayed() {
     }
     assert_eq!(told.sums().await, Some(told.expected(0)));
     assert_eq!(told.state().await, Some(staking::delegation::State::Withdrawn));
+    assert!(staking.kept(None, 10).await.expect("read").messages.is_empty());
+}
+
+#[tokio::test]
+async fn a_step_that_waits_in_vain_behind_a_known_stake_is_told_of_and_still_applies() {
+    let mut rng = seeded();
+    let store = Store::new(Arc::new(ModelEngine::default()), 0);
+    let (clock, hand) = Clock::by_hand(1_000 * HOUR);
+    let settings = Settings { patience_hours: 24, ..Settings::default() };
+    let staking = Staking::new(store, clock, None, settings).expect("settings");
+    let told = Told::new(&staking, &mut rng);
+    let (active, unbonding) = (told.active(), told.unbonding());
+    assert_eq!(told.take(&active).await, Taken::Applied);
+    assert_eq!(told.take(&told.life.expired("unbonding")).await, Taken::Parked);
+    hand.forward(30 * HOUR);
+    assert_eq!(staking.give_up().await.expect("told of"), 1);
+    assert_eq!(staking.give_up().await.expect("nothing left"), 0);
+    let kept = staking.kept(None, 10).await.expect("read").messages;
+    assert!(kept.iter().all(|(_, message)| message.reason.contains("stays noted")), "{kept:?}");
+    assert_eq!((kept.len(), told.sums().await), (1, Some(told.expected(1))));
+    assert_eq!(told.take(&unbonding).await, Taken::Applied);
+    assert_eq!(told.state().await, Some(staking::delegation::State::Unbonded));
+    assert_eq!(told.sums().await, Some(told.expected(0)));
+    assert!(matches!(staking.replay(kept[0].0).await, Ok(Some(Taken::Repeated))));
     assert!(staking.kept(None, 10).await.expect("read").messages.is_empty());
 }
 

@@ -62,7 +62,8 @@
 //! - *A memory of which entries are absent* in sealed generations: it would save a read that
 //!   misses, the cheapest there is, and cost memory per entry.
 //! - *Endless parts*: a part is in one shard of each generation, and there are at most 64 of them,
-//!   so it holds 1.6 million entries. What may grow beyond that is a tally of its own.
+//!   so it holds 1.6 million entries; so do all parts together that outgrow a shard one after
+//!   another. What may grow beyond that is a tally of its own.
 //! - *Order among entries*: that is what `index` is for.
 
 mod attempt;

@@ -61,8 +61,11 @@ pub(crate) enum Request {
     },
     /// Count delegations again and compare them with the sums.
     VerifyStaking,
-    /// Messages of staking that cannot be applied.
-    StakingKept,
+    /// Messages of staking that cannot be applied, newest first.
+    StakingKept {
+        /// Only those that are older than this one.
+        before: Option<String>,
+    },
     /// Take some of them once more; all of them when none is named.
     StakingReplay {
         /// Their ids.
@@ -176,7 +179,9 @@ pub(crate) async fn execute(
             let report = staked::verify(opened, watch).await?;
             Ok(Answer::Verify(VerifyAnswer(report)))
         }
-        Request::StakingKept => Ok(Answer::StakingKept(staked::kept(opened).await?)),
+        Request::StakingKept { before } => {
+            Ok(Answer::StakingKept(staked::kept(opened, before.as_deref()).await?))
+        }
         Request::StakingReplay { ids } => {
             Ok(Answer::StakingKept(staked::replay(opened, ids, watch).await?))
         }
@@ -213,7 +218,7 @@ mod tests {
             Request::Verify,
             Request::VerifyKernel,
             Request::VerifyStaking,
-            Request::StakingKept,
+            Request::StakingKept { before: None },
             Request::StakingReplay { ids: Vec::new() },
             Request::Backup { file },
             Request::Copy { to },
@@ -226,7 +231,7 @@ mod tests {
                     | (Request::Shards { .. }, Answer::Shards(_))
                     | (Request::Verify | Request::VerifyKernel, Answer::Verify(_))
                     | (Request::VerifyStaking, Answer::Verify(_))
-                    | (Request::StakingKept, Answer::StakingKept(_))
+                    | (Request::StakingKept { .. }, Answer::StakingKept(_))
                     | (Request::StakingReplay { .. }, Answer::StakingKept(_))
                     | (Request::Backup { .. }, Answer::Backup(_))
                     | (Request::Copy { .. }, Answer::Copy(_))

@@ -10,6 +10,8 @@ use crate::opening::OpenStore;
 
 /// Messages that are shown or replayed at a time.
 const PAGE: usize = 100;
+/// Replayed messages that an answer names. All that there are are replayed.
+const NAMED: usize = 1_000;
 
 /// Messages that cannot be applied.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -18,6 +20,8 @@ pub(crate) struct KeptAnswer {
     pub(crate) messages: Vec<KeptMessage>,
     /// There are older ones.
     pub(crate) more: bool,
+    /// How many were replayed; the first thousand are named.
+    pub(crate) replayed: u64,
 }
 
 /// One of them, and what became of it when it was replayed.
@@ -60,16 +64,17 @@ pub(super) async fn verify(opened: &OpenStore, watch: &mut Watch) -> anyhow::Res
     })
 }
 
-/// The newest messages that cannot be applied.
-pub(super) async fn kept(opened: &OpenStore) -> anyhow::Result<KeptAnswer> {
-    let page = staking(opened)?.kept(None, PAGE).await?;
+/// The newest messages that cannot be applied, or those before the one that is named.
+pub(super) async fn kept(opened: &OpenStore, before: Option<&str>) -> anyhow::Result<KeptAnswer> {
+    let before = before.map(read).transpose()?;
+    let page = staking(opened)?.kept(before, PAGE).await?;
     let messages = page.messages.into_iter().map(|(id, kept)| KeptMessage {
         id: id.to_string(),
         source: kept.source,
         reason: kept.reason,
         message: String::from_utf8_lossy(&kept.body).chars().take(200).collect(),
     });
-    Ok(KeptAnswer { messages: messages.collect(), more: page.next.is_some() })
+    Ok(KeptAnswer { messages: messages.collect(), more: page.next.is_some(), replayed: 0 })
 }
 
 /// Takes messages once more: the named ones, or all there are.
@@ -81,25 +86,30 @@ pub(super) async fn replay(
     let staking = staking(opened)?;
     let mut messages = Vec::new();
     for id in ids {
-        let parsed = KeptId::read(id).ok_or_else(|| {
-            anyhow::anyhow!("{id:?} is no id; `ostrakon staking unprocessable` shows them")
-        })?;
-        messages.push(replay_one(&staking, parsed).await?);
+        messages.push(replay_one(&staking, read(id)?).await?);
     }
-    let mut before = None;
+    let (mut before, mut replayed) = (None, messages.len());
     while ids.is_empty() {
         watch.go_on()?;
         let page = staking.kept(before, PAGE).await?;
         for (id, _) in &page.messages {
-            messages.push(replay_one(&staking, *id).await?);
+            let message = replay_one(&staking, *id).await?;
+            replayed += 1;
+            messages.extend((replayed <= NAMED).then_some(message));
         }
-        watch.tell("staking.unprocessable", messages.len() as u64);
+        watch.tell("staking.unprocessable", replayed as u64);
         before = page.next;
         if before.is_none() {
             break;
         }
     }
-    Ok(KeptAnswer { messages, more: false })
+    Ok(KeptAnswer { messages, more: false, replayed: replayed as u64 })
+}
+
+fn read(id: &str) -> anyhow::Result<KeptId> {
+    KeptId::read(id).ok_or_else(|| {
+        anyhow::anyhow!("{id:?} is no id; `ostrakon staking unprocessable` shows them")
+    })
 }
 
 async fn replay_one(staking: &Staking, id: KeptId) -> anyhow::Result<KeptMessage> {
@@ -128,8 +138,11 @@ impl KeptAnswer {
                 text.push_str(&format!("  {message}\n"));
             }
         }
-        if self.more {
-            text.push_str("There are older ones.\n");
+        if self.replayed > self.messages.len() as u64 {
+            text.push_str(&format!("{} were replayed; these are the first.\n", self.replayed));
+        }
+        if let (true, Some(last)) = (self.more, self.messages.last()) {
+            text.push_str(&format!("There are older ones: --before {}\n", last.id));
         }
         text
     }

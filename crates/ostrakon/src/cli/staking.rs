@@ -17,6 +17,9 @@ pub(crate) struct Staking {
 enum What {
     /// The newest hundred, each with its reason
     Unprocessable {
+        /// Those that are older than this one, the last of the hundred before
+        #[arg(long, value_name = "ID")]
+        before: Option<String>,
         /// As JSON
         #[arg(long)]
         json: bool,
@@ -39,7 +42,7 @@ impl Staking {
     /// Asks and prints.
     pub(crate) fn run(self, global: &Global) -> anyhow::Result<u8> {
         let (request, json) = match self.what {
-            What::Unprocessable { json } => (Request::StakingKept, json),
+            What::Unprocessable { before, json } => (Request::StakingKept { before }, json),
             What::Replay { ids, json, .. } => (Request::StakingReplay { ids }, json),
         };
         let Answer::StakingKept(answer) = global.ask(&request)? else {

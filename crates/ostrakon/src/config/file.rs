@@ -36,6 +36,7 @@ const KEYS: &[(&str, &str)] = &[
     ("staking", "chain"),
     ("staking", "global_params"),
     ("staking", "finality_providers"),
+    ("staking", "page"),
     ("log", "level"),
     ("log", "format"),
 ];

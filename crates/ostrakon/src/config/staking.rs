@@ -17,7 +17,8 @@ use crate::admin::Hidden;
 const SHARDS: std::ops::RangeInclusive<i64> = 1..=4096;
 /// Hours that a step may wait for an earlier one.
 const PATIENCE: std::ops::RangeInclusive<i64> = 1..=10_000;
-
+/// Rows of a page of Babylon's API.
+const PAGE: std::ops::RangeInclusive<i64> = 2..=staking::PAGE as i64;
 /// Messages of a queue that the broker sends before one is acknowledged.
 const PREFETCH: std::ops::RangeInclusive<i64> = 1..=65_535;
 /// Messages that are taken at once.
@@ -36,6 +37,7 @@ pub(super) struct StakingSection {
     chain: Item,
     global_params: Item,
     finality_providers: Item,
+    page: Item,
     rabbitmq: Option<RabbitMqSection>,
 }
 
@@ -119,6 +121,9 @@ impl StakingSection {
             settings.chain = Some(check.words(item, "chain", "bitcoin")?.to_owned());
         }
         settings.compat = self.compat(check, base)?;
+        if let Some(item) = &self.page {
+            settings.compat.page = whole(check, item, "page", &PAGE)?;
+        }
         if let Some(section) = &self.rabbitmq {
             settings.rabbitmq = Some(section.read(check)?);
         }
@@ -233,13 +238,14 @@ mod tests {
 
     #[test]
     fn staking_is_read_and_mistakes_named() {
-        let good = "[staking]\nshards = 10\nnetwork = \"signet\"\nchain = \"btc\"\n";
+        let good = "[staking]\nshards = 10\nnetwork = \"signet\"\nchain = \"btc\"\npage = 50\n";
         let settings = file::read(Path::new("o.toml"), good).expect("correct").staking;
         assert_eq!((settings.shards, settings.compat.network), (10, Network::Testnet));
-        assert_eq!(settings.chain.as_deref(), Some("btc"));
+        assert_eq!((settings.chain.as_deref(), settings.compat.page), (Some("btc"), 50));
         for (text, what) in [
             ("[staking]\nshards = 0\n", "from 1 to 4096"),
             ("[staking]\nshards = \"many\"\n", "from 1 to 4096"),
+            ("[staking]\npage = 1\n", "from 2 to 100"),
             ("[staking]\nnetwork = \"moon\"\n", "\"regtest\""),
             ("[staking]\nglobal_params = \"nowhere.json\"\n", "cannot be read"),
             ("[staking]\nshard = 5\n", "shards"),

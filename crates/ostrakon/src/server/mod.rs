@@ -105,6 +105,7 @@ async fn open_product(store: Store, settings: &Settings) -> anyhow::Result<Produ
     let (clock, events) = (platform.clock.clone(), platform.events.clone());
     let staking = Staking::new(store, clock, Some(events), settings.staking.service())?;
     staking.raise_shards().await?;
+    staking.adopt().await?;
     platform.searchers = platform.searchers.with(staking.clone());
     Ok(Product { platform: platform.shared(), explorers, staking })
 }

@@ -3,6 +3,8 @@
 
 use std::convert::Infallible;
 
+use ::bitcoin::Address;
+use ::bitcoin::address::NetworkUnchecked;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use platform::http::decode;
@@ -32,11 +34,12 @@ impl<S: Sync> FromRequestParts<S> for Asked {
     }
 }
 
-/// An address, and the key that its staker is looked up by.
+/// An address, and the key that its staker is looked up by; none for one of another network, whose
+/// staker is nobody here.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AskedAddress {
     pub(super) text: String,
-    pub(super) lookup: Vec<u8>,
+    pub(super) lookup: Option<Vec<u8>>,
 }
 
 impl Asked {
@@ -89,7 +92,7 @@ impl Asked {
     /// The states that are asked for, in order; none for all of them.
     pub(super) fn states(&self) -> Result<Option<Vec<State>>, Refusal> {
         let mut wanted: Option<Vec<State>> = None;
-        for word in self.all("state") {
+        for word in self.all("state").filter(|word| !word.is_empty()) {
             let state = State::of_word(word);
             if state.is_none() && !ELSEWHERE.contains(&word) {
                 let word: String = word.chars().take(64).collect();
@@ -145,20 +148,13 @@ fn required(name: &str) -> Refusal {
 /// Only addresses that one key alone can sign for lead to a staker: Taproot, and native SegWit with
 /// the hash of a key.
 fn address(network: Network, text: &str) -> Result<AskedAddress, Refusal> {
-    let unsupported = || Refusal::bad("unsupported btc address type");
-    let Some(lookup) = network.lookup_key(text) else {
-        let parsed: Result<::bitcoin::Address<_>, _> = text.parse();
-        let is_legacy = parsed.is_ok_and(|it| it.assume_checked().witness_program().is_none());
-        return Err(if is_legacy {
-            unsupported()
-        } else {
-            Refusal::bad("can not decode btc address: it is none of this network")
-        });
-    };
-    match (lookup.first(), lookup.len()) {
-        (Some(0), 21) | (Some(1), 33) => Ok(AskedAddress { text: text.to_owned(), lookup }),
-        _ => Err(unsupported()),
+    let parsed: Result<Address<NetworkUnchecked>, _> = text.parse();
+    let unknown = "can not decode btc address: decoded address is of unknown format";
+    let parsed = parsed.map_err(|_| Refusal::bad(unknown))?.assume_checked();
+    if !parsed.witness_program().is_some_and(|it| it.is_p2wpkh() || it.is_p2tr()) {
+        return Err(Refusal::bad("unsupported btc address type"));
     }
+    Ok(AskedAddress { text: text.to_owned(), lookup: network.lookup_key(text) })
 }
 
 #[cfg(test)]
@@ -181,12 +177,13 @@ mod tests {
             assert_eq!(found.as_deref(), expected, "{query}");
         };
         check("", None);
+        check("state=", None);
         check("state=unbonded&state=active&state=active", Some(&[State::Active, State::Unbonded]));
         check("state=withdrawable", Some(&[]));
         check("pending_action=false", None);
         check("pending_action=true", Some(&PENDING));
         check("pending_action=true&state=withdrawn&state=unbonding", Some(&[State::Unbonding]));
-        for wrong in ["state=", "state=Active", "state=active&state=x", "pending_action=1"] {
+        for wrong in ["state=Active", "state=active&state=x", "pending_action=1"] {
             assert!(Asked::of(wrong).states().is_err(), "{wrong}");
         }
     }
@@ -197,13 +194,15 @@ mod tests {
             let refusal = address_of(address).expect_err(address);
             format!("{refusal:?}")
         };
-        let address_ok = |text: &str| address_of(text).expect(text).lookup;
-        assert_eq!(address_ok("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4").len(), 21);
+        let lookup = |text: &str| address_of(text).expect(text).lookup;
+        let own = lookup("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4");
+        assert_eq!(own.map(|key| key.len()), Some(21));
+        assert_eq!(lookup("tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx"), None);
         let legacy = message("1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2");
         assert!(legacy.contains("unsupported btc address type"), "{legacy}");
         let script = "bc1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3qccfmv3";
         assert!(message(script).contains("unsupported btc address type"));
-        for wrong in ["", "bc1", "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx"] {
+        for wrong in ["", "bc1", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5"] {
             assert!(message(wrong).contains("can not decode btc address"), "{wrong}");
         }
     }

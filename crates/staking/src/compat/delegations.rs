@@ -7,10 +7,10 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::Compat;
 use super::answer::{Answer, Code, ErrorBody, Failure, Refusal};
 use super::asked::Asked;
 use super::keys::Keys;
-use super::{Compat, PAGE};
 use crate::delegation::{self, Delegation};
 use crate::event::Lock;
 use crate::hex::Hex;
@@ -120,7 +120,8 @@ async fn staker_delegations(
         return Ok(Answer::page(Vec::new(), None));
     }
     let states = states.as_deref().unwrap_or_default();
-    let page = compat.staking.staker_delegations(staker, states, after, PAGE).await?;
+    let page =
+        compat.staking.staker_delegations(staker, states, after, compat.settings.page).await?;
     let rows = page.rows.iter();
     let rows = rows.filter_map(|row| DelegationPublic::new(row.hash, &row.delegation)).collect();
     let next = page.next.map(|place| keys.write(&place));
@@ -140,8 +141,7 @@ async fn one(
     asked: Asked,
 ) -> Result<Answer<DelegationPublic>, Refusal> {
     let hash = asked.hash()?;
-    let found = compat.staking.delegation(hash).await?;
-    let data = found.and_then(|delegation| DelegationPublic::new(hash, &delegation));
+    let data = DelegationPublic::new(hash, &compat.delegation(hash).await?);
     let message = "staking delegation not found, please retry";
     let missing = || Refusal::new(StatusCode::NOT_FOUND, Code::NotFound, message);
     data.map(Answer::whole).ok_or_else(missing)

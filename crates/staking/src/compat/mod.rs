@@ -15,6 +15,17 @@
 //! - **Fields, their order, statuses and error codes are the original's.** Unknown parameters are
 //!   passed over, as there: its clients send some.
 //! - **A page never repeats or skips a row because of ties**, and its key belongs to its filter.
+//!
+//! # Departures
+//!
+//! - A list without rows is `[]`; in places the original answers `null`.
+//! - A transaction hash has 64 digits; the original fills up shorter ones, and finds nothing.
+//! - Stakes of one block come by hash, descending; in the original ascending.
+//!
+//! # Deliberately absent
+//!
+//! - Verifying ordinals and logging accepted terms, which the original offers only when it is set
+//!   up to pass them on to others.
 
 mod answer;
 mod asked;
@@ -38,10 +49,8 @@ pub use params::{GlobalParams, VersionedParams};
 pub use settings::{CompatError, CompatSettings, Description, FinalityProvider};
 
 use self::answer::{Answer, Failure, Refusal};
-use crate::Staking;
-
-/// Rows of a page; the original's default.
-const PAGE: usize = 10;
+use crate::delegation::Delegation;
+use crate::{BtcHeight, Staking, TxHash};
 
 /// What the routes answer from. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -55,6 +64,14 @@ impl Compat {
     #[must_use]
     pub fn new(staking: Staking, settings: CompatSettings) -> Self {
         Self { staking, settings: Arc::new(settings) }
+    }
+
+    /// What is known of a delegation, perhaps nothing. A timelock that has passed may not be noted
+    /// yet, so it is looked at: what is shown as active can be unbonded.
+    async fn delegation(&self, hash: TxHash) -> Result<Delegation, Refusal> {
+        let mut found = self.staking.delegation(hash).await?.unwrap_or_default();
+        found.expire(BtcHeight(self.staking.bitcoin().await?.height));
+        Ok(found)
     }
 }
 

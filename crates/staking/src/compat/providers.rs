@@ -10,11 +10,11 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::Compat;
 use super::answer::{Answer, Failure, Refusal};
 use super::asked::Asked;
 use super::keys::Keys;
 use super::settings::{Description, FinalityProvider};
-use super::{Compat, PAGE};
 use crate::PublicKey;
 use crate::tables::Standing;
 
@@ -89,6 +89,8 @@ fn merged(
 }
 
 /// Finality providers by what is staked with them, or one, which comes without `pagination`.
+///
+/// Those without a stake come last, in pages like the others; the original sends them all at once.
 #[utoipa::path(get, path = "/compat/babylon/v1/finality-providers", tag = "compat-babylon",
     operation_id = "babylon_finality_providers",
     params(
@@ -113,7 +115,7 @@ async fn finality_providers(
     let after: Option<Place> = keys.read(asked.page())?;
     let all = merged(compat.staking.all_providers().await?, listed);
     let mut rest = all.into_iter().filter(|(place, _)| after.is_none_or(|after| *place > after));
-    let (places, rows): (Vec<Place>, Vec<_>) = rest.by_ref().take(PAGE).unzip();
+    let (places, rows): (Vec<Place>, Vec<_>) = rest.by_ref().take(compat.settings.page).unzip();
     let last = places.last().filter(|_| rest.next().is_some());
     let next = last.map(|place| keys.write(place));
     Ok(Answer::page(rows, next).into_response())

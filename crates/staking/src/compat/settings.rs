@@ -17,7 +17,7 @@ const TEXT: usize = 10_000;
 const FILE: &str = "finality-providers.json";
 
 /// What the operator sets.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompatSettings {
     /// The network whose addresses are read.
     pub network: Network,
@@ -25,6 +25,19 @@ pub struct CompatSettings {
     pub global_params: Option<GlobalParams>,
     /// Finality providers that describe themselves.
     pub finality_providers: Vec<FinalityProvider>,
+    /// Rows of a page, at most [`crate::PAGE`].
+    pub page: usize,
+}
+
+impl Default for CompatSettings {
+    fn default() -> Self {
+        Self {
+            network: Network::default(),
+            global_params: None,
+            finality_providers: Vec::new(),
+            page: 10,
+        }
+    }
 }
 
 /// Why a file is refused.
@@ -121,6 +134,7 @@ impl CompatSettings {
             network,
             global_params: global_params.map(GlobalParams::read).transpose()?,
             finality_providers: finality_providers.map_or(Ok(Vec::new()), providers)?,
+            ..Self::default()
         })
     }
 }

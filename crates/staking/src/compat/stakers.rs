@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 
 use super::Compat;
 use super::answer::{Answer, Failure, Refusal, written};
-use super::asked::Asked;
+use super::asked::{Asked, AskedAddress};
 use crate::delegation::State::Active;
 use crate::{PAGE, PublicKey};
 
@@ -59,7 +59,7 @@ async fn check(State(compat): State<Compat>, asked: Asked) -> Result<Check, Refu
         }
         _ => return Err(Refusal::bad("invalid timeframe value")),
     };
-    let data = match compat.staking.staker_of(address.lookup).await? {
+    let data = match compat.staker_of(address).await? {
         Some(staker) => compat.is_active_since(staker, since).await?,
         None => false,
     };
@@ -67,6 +67,11 @@ async fn check(State(compat): State<Compat>, asked: Asked) -> Result<Check, Refu
 }
 
 impl Compat {
+    async fn staker_of(&self, address: AskedAddress) -> Result<Option<PublicKey>, Refusal> {
+        let Some(lookup) = address.lookup else { return Ok(None) };
+        Ok(self.staking.staker_of(lookup).await?)
+    }
+
     /// Whether a staker has an active delegation that began at a time or later.
     async fn is_active_since(&self, staker: PublicKey, since: u64) -> Result<bool, Refusal> {
         let mut after = None;
@@ -103,8 +108,9 @@ async fn public_keys(
     let addresses = asked.addresses(compat.settings.network, ADDRESSES)?;
     let mut data = BTreeMap::new();
     for address in addresses {
-        if let Some(staker) = compat.staking.staker_of(address.lookup).await? {
-            data.insert(address.text, staker.to_string());
+        let text = address.text.clone();
+        if let Some(staker) = compat.staker_of(address).await? {
+            data.insert(text, staker.to_string());
         }
     }
     Ok(Answer::whole(data))

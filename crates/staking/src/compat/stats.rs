@@ -8,11 +8,11 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::Compat;
 use super::answer::{Answer, Code, ErrorBody, Failure, Refusal};
 use super::asked::Asked;
 use super::keys::Keys;
 use super::params::GlobalParams;
-use super::{Compat, PAGE};
 use crate::tables::Standing;
 use crate::{PublicKey, RankPlace};
 
@@ -126,7 +126,7 @@ async fn stakers(State(compat): State<Compat>, asked: Asked) -> Result<Response,
     }
     let keys = Keys { list: "babylon.stakers", filter: () };
     let after: Option<RankPlace> = keys.read(asked.page())?;
-    let page = compat.staking.stakers(after, PAGE).await?;
+    let page = compat.staking.stakers(after, compat.settings.page).await?;
     let rows = page.rows.iter().map(|(key, standing)| StakerStats::new(*key, standing));
     let rows: Vec<_> = rows.collect();
     let next = page.next.map(|place| keys.write(&place));

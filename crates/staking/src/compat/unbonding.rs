@@ -18,7 +18,7 @@ use super::scripts::Signers;
 use super::{Compat, CompatSettings};
 use crate::delegation::{self, UnbondingRequest};
 use crate::event::{Staked, TX_BYTES};
-use crate::{Blocks, BtcHeight, RequestError, TxHash};
+use crate::{Blocks, RequestError, TxHash};
 
 /// Bytes of a body at the most: a transaction in hexadecimal, two hashes and a signature.
 const BODY_BYTES: usize = 2 * TX_BYTES + 4_096;
@@ -82,7 +82,10 @@ impl Unbond {
     /// Whether the transaction is one that unbonds this stake.
     fn check(&self, staked: &Staked, settings: &CompatSettings) -> Result<(), Refusal> {
         let invalid = |message: String| Refusal::forbidden(Code::ValidationError, message);
-        self.check_shape().map_err(|what| invalid(format!("invalid unbonding tx hex: {what}")))?;
+        self.check_shape().map_err(|what| {
+            let what = format!("the unbonding tx is not a valid pre-signed unbonding tx: {what}");
+            invalid(format!("invalid unbonding tx hex: {what}"))
+        })?;
         if shown(self.tx.compute_txid()) != Some(self.request.hash) {
             let what = "unbonding_tx_hash_hex must match the hash calculated from the provided \
                         unbonding tx";
@@ -161,9 +164,7 @@ fn shown(txid: Txid) -> Option<TxHash> {
 impl Compat {
     /// The stake of a delegation that its staker may ask back.
     async fn active(&self, hash: TxHash) -> Result<Staked, Refusal> {
-        let mut found = self.staking.delegation(hash).await?.unwrap_or_default();
-        // A timelock that has passed may not be noted yet.
-        found.expire(BtcHeight(self.staking.bitcoin().await?.height));
+        let found = self.delegation(hash).await?;
         match found.state() {
             None => Err(unknown()),
             Some(delegation::State::Active) => found.staked.ok_or_else(unknown),

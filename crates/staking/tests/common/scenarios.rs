@@ -1,6 +1,6 @@
 //! What the original's tests show, each with a staker of its own, so that all can share a store.
 
-use devnet::staking::{Life, World};
+use devnet::staking::{Life, World, btc_info};
 use fastrand::Rng;
 use serde_json::{Value, json};
 use staking::delegation::State;
@@ -83,6 +83,7 @@ pub(crate) async fn all(staking: &Staking, rng: &mut Rng) {
     both_schemas_are_read(Told::new(staking, rng)).await;
     lock_records_say_what_was_calculated(Told::new(staking, rng)).await;
     rubbish_is_kept_and_replayed(Told::new(staking, rng)).await;
+    what_is_said_of_bitcoin_out_of_order_moves_forward_only(Told::new(staking, rng)).await;
 }
 
 async fn duplicates_count_once(told: Told) {
@@ -147,7 +148,8 @@ async fn both_schemas_are_read(told: Told) {
     fields.remove("is_overflow");
     assert_eq!(told.take(&active).await, Taken::Applied);
     assert_eq!(told.take(&told.active()).await, Taken::Repeated, "not an overflow");
-    let stats = json!({ "event_type": 5, "state": "active" });
+    let mut stats = active.clone();
+    (stats["event_type"], stats["state"]) = (json!(5), json!("active"));
     assert_eq!(told.take(&stats).await, Taken::Repeated, "statistics follow from delegations");
     assert_eq!(told.sums().await, Some(told.expected(1)));
     let mut newer = active;
@@ -194,4 +196,24 @@ async fn rubbish_is_kept_and_replayed(told: Told) {
     }
     assert!(told.staking.kept(None, 100).await.expect("read").messages.is_empty());
     assert_eq!(told.sums().await, Some(told.expected(1)));
+}
+
+/// Heights below all stakes, so that no timelock passes.
+async fn what_is_said_of_bitcoin_out_of_order_moves_forward_only(told: Told) {
+    let confirmed =
+        |height: u64, tvl: u64| json!({ "event_type": 7, "height": height, "tvl": tvl });
+    for (message, taken) in [
+        (btc_info(10, 5, 9), Taken::Applied),
+        (btc_info(9, 7, 70), Taken::Repeated),
+        (btc_info(10, 5, 9), Taken::Repeated),
+        (confirmed(8, 4), Taken::Applied),
+        (confirmed(7, 3), Taken::Repeated),
+    ] {
+        assert_eq!(told.take(&message).await, taken, "{message}");
+    }
+    let overall = told.staking.overall().await.expect("read");
+    assert_eq!((overall.height, overall.unconfirmed_tvl, overall.pending_tvl), (10, 9, 4));
+    assert_eq!(told.take(&btc_info(11, 5, 10)).await, Taken::Applied);
+    let overall = told.staking.overall().await.expect("read");
+    assert_eq!((overall.height, overall.unconfirmed_tvl, overall.pending_tvl), (11, 10, 5));
 }

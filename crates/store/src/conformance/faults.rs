@@ -42,6 +42,8 @@ pub type Choose = Box<dyn Fn(Call) -> Fault + Send + Sync>;
 pub struct Faulty {
     engine: Arc<dyn Engine>,
     choose: Choose,
+    /// Commits after which nothing is written any more.
+    dies_after: u64,
     calls: AtomicU64,
     injected: AtomicU64,
     operations: Mutex<HashMap<OpId, u64>>,
@@ -50,8 +52,12 @@ pub struct Faulty {
 impl Faulty {
     /// Faults as `choose` says.
     pub fn new(engine: Arc<dyn Engine>, choose: Choose) -> Arc<Self> {
+        Arc::new(Self::dying(engine, choose, u64::MAX))
+    }
+
+    fn dying(engine: Arc<dyn Engine>, choose: Choose, dies_after: u64) -> Self {
         let (calls, injected) = (AtomicU64::new(0), AtomicU64::new(0));
-        Arc::new(Self { engine, choose, calls, injected, operations: Mutex::default() })
+        Self { engine, choose, dies_after, calls, injected, operations: Mutex::default() }
     }
 
     /// Faults at random: each commit call meets one of `faults` with `share` of 256.
@@ -76,7 +82,7 @@ impl Faulty {
     pub fn dies_after(engine: Arc<dyn Engine>, commits: u64) -> Arc<Self> {
         let alive = move |call: Call| call.number < commits;
         let choose = move |call| if alive(call) { Fault::None } else { Fault::LostFailed };
-        Self::new(engine, Box::new(choose))
+        Arc::new(Self::dying(engine, Box::new(choose), commits))
     }
 
     /// Commit calls so far.
@@ -130,6 +136,11 @@ impl Engine for Faulty {
     }
 
     fn put(&self, rows: Vec<Row>) -> Task<'_, Result<(), PutError>> {
+        if self.calls() >= self.dies_after {
+            self.injected.fetch_add(1, Ordering::SeqCst);
+            let error = EngineError::new("injected: a put after the end", "repeat");
+            return Box::pin(async { Err(PutError::Engine(error)) });
+        }
         self.engine.put(rows)
     }
 
