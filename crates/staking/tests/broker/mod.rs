@@ -222,10 +222,19 @@ impl Drop for Running {
 }
 
 /// Waits for something, and says what did not come.
-pub(crate) async fn eventually<F: Future<Output = bool>>(what: &str, mut probe: impl FnMut() -> F) {
+pub(crate) async fn eventually<F: Future<Output = bool>>(what: &str, probe: impl FnMut() -> F) {
+    within(PATIENCE, what, probe).await;
+}
+
+/// The same with a patience of its own.
+pub(crate) async fn within<F: Future<Output = bool>>(
+    patience: Duration,
+    what: &str,
+    mut probe: impl FnMut() -> F,
+) {
     let start = Instant::now();
     while !probe().await {
-        assert!(start.elapsed() < PATIENCE, "not so after {PATIENCE:?}: {what}");
+        assert!(start.elapsed() < patience, "not so after {patience:?}: {what}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
