@@ -56,6 +56,13 @@ impl Workspace {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
         command.args(arguments).current_dir(&self.root).env("CARGO_TARGET_DIR", &self.target);
+        // What cargo tells this program of itself. Build scripts of dependencies watch the same
+        // names, and would build everything again after each call from a shell.
+        for (name, _) in std::env::vars_os() {
+            if ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|it| starts_with(&name, it)) {
+                command.env_remove(name);
+            }
+        }
         if self.is_kept {
             // A checkout that is built once gains nothing by it, and it fills the cache: more than
             // twice of all that it builds.
@@ -63,6 +70,10 @@ impl Workspace {
         }
         command
     }
+}
+
+fn starts_with(name: &std::ffi::OsStr, start: &str) -> bool {
+    name.as_encoded_bytes().starts_with(start.as_bytes())
 }
 
 /// The directory of the environment; else, in CI, one outside the checkout, because a fresh clone
