@@ -7,7 +7,7 @@ use std::sync::Arc;
 use common::scenarios::{self, Told};
 use common::{Plain, compare, feed, on_model, seeded};
 use devnet::staking::World;
-use platform::Clock;
+use platform::{Clock, Hand};
 use staking::derive::Calculation;
 use staking::{Settings, Staking, StakingError, Taken};
 use store::{ModelEngine, Store};
@@ -16,6 +16,14 @@ const HOUR: u64 = 60 * 60 * 1000;
 
 fn on(store: &Store, settings: Settings) -> Staking {
     Staking::new(store.clone(), Clock::system(), None, settings).expect("settings")
+}
+
+/// Staking that gives up what waits for a day, and the hand of its clock.
+fn patient_for_a_day() -> (Staking, Hand) {
+    let store = Store::new(Arc::new(ModelEngine::default()), 0);
+    let (clock, hand) = Clock::by_hand(1_000 * HOUR);
+    let settings = Settings { patience_hours: 24, ..Settings::default() };
+    (Staking::new(store, clock, None, settings).expect("settings"), hand)
 }
 
 #[tokio::test]
@@ -131,10 +139,7 @@ async fn shards_are_raised_on_live_data_and_never_lowered() {
 #[tokio::test]
 async fn steps_that_wait_in_vain_are_given_up_and_can_be_replayed() {
     let mut rng = seeded();
-    let store = Store::new(Arc::new(ModelEngine::default()), 0);
-    let (clock, hand) = Clock::by_hand(1_000 * HOUR);
-    let settings = Settings { patience_hours: 24, ..Settings::default() };
-    let staking = Staking::new(store, clock, None, settings).expect("settings");
+    let (staking, hand) = patient_for_a_day();
     let told = Told::new(&staking, &mut rng);
     let early = [told.unbonding(), told.life.expired("unbonding"), told.withdrawn()];
     for step in &early {
@@ -166,10 +171,7 @@ async fn steps_that_wait_in_vain_are_given_up_and_can_be_replayed() {
 #[tokio::test]
 async fn a_step_that_waits_in_vain_behind_a_known_stake_is_told_of_and_still_applies() {
     let mut rng = seeded();
-    let store = Store::new(Arc::new(ModelEngine::default()), 0);
-    let (clock, hand) = Clock::by_hand(1_000 * HOUR);
-    let settings = Settings { patience_hours: 24, ..Settings::default() };
-    let staking = Staking::new(store, clock, None, settings).expect("settings");
+    let (staking, hand) = patient_for_a_day();
     let told = Told::new(&staking, &mut rng);
     let (active, unbonding) = (told.active(), told.unbonding());
     assert_eq!(told.take(&active).await, Taken::Applied);
