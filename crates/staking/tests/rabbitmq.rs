@@ -124,7 +124,7 @@ async fn a_restart_and_a_kill_in_the_middle_lose_nothing() {
         let refused = numbered(each).filter(|body| unlucky(body));
         refused.filter(|body| intake.times(queue, body) < 2).count()
     };
-    let came_back = || async { QUEUES.iter().map(|queue| missing(queue)).sum::<usize>() == 0 };
+    let came_back = || async { QUEUES.iter().map(&missing).sum::<usize>() == 0 };
     within(CARRIED_AGAIN, "all that were put off came back", came_back).await;
     nothing_is_left(&client, running).await;
 }
